@@ -1,0 +1,179 @@
+"""Rows of the training set as the solvers read them: in blocks that fit in cache, whatever they are stored in.
+
+Dense, sparse, read-only and memory-mapped matrices all reach the compiled code as small dense blocks of one number
+type. That keeps one kernel per number type and memory that does not grow with the number of rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+# A block of rows and the distances to some hundred prototypes stay in a 1 MB second-level cache together.
+_BLOCK_BYTES = 1 << 19
+_MOST_BLOCK_ROWS = 8192
+# Squares of float32 numbers outside these bounds overflow or vanish; they are computed in float64.
+_FLOAT32_SMALLEST, _FLOAT32_LARGEST = 1e-15, 1e15
+# More repetitions than this on average: weigh the steps instead of repeating the rows.
+_MOST_REPEATS = 16
+
+
+def block_rows(n_columns: int, itemsize: int) -> int:
+    """How many rows make a block."""
+    return int(np.clip(_BLOCK_BYTES // max(n_columns * itemsize, 1), 64, _MOST_BLOCK_ROWS))
+
+
+def dense_rows(X: Any, rows: Any, dtype: Any) -> np.ndarray:
+    """The chosen rows (indices or a slice) as one contiguous dense block."""
+    chosen = X[rows]
+    if sparse.issparse(chosen):
+        chosen = chosen.toarray()
+    return np.ascontiguousarray(chosen, dtype=dtype)
+
+
+def row_blocks(X: Any, n_columns: int, dtype: Any) -> Iterator[tuple[slice, np.ndarray]]:
+    """All rows in order, block by block; `n_columns` is the widest matrix the caller makes for a row."""
+    size = block_rows(max(n_columns, X.shape[1]), np.dtype(dtype).itemsize)
+    for start in range(0, X.shape[0], size):
+        rows = slice(start, min(start + size, X.shape[0]))
+        yield rows, dense_rows(X, rows, dtype)
+
+
+def working_dtype(X: Any) -> np.dtype:
+    """The number type to compute in: that of X, but float64 where squares of float32 would overflow or vanish."""
+    if X.dtype != np.float32:
+        return np.dtype(np.float64)
+    values = X.data if sparse.issparse(X) else X
+    largest = max(abs(float(values.max(initial=0))), abs(float(values.min(initial=0))))
+    safe = largest == 0 or _FLOAT32_SMALLEST < largest < _FLOAT32_LARGEST
+    return np.dtype(np.float32) if safe else np.dtype(np.float64)
+
+
+@dataclass(frozen=True)
+class TrainingSet:
+    """Validated samples, their class codes and weights.
+
+    X : dense or CSR matrix
+    y : class codes 0 to n_classes - 1
+    weight : positive weights, or None where all are 1
+    n_classes : number of classes, some of which may have no sample in a block of a stream
+    """
+
+    X: Any
+    y: np.ndarray
+    weight: np.ndarray | None
+    n_classes: int
+
+    @cached_property
+    def dtype(self) -> np.dtype:
+        """The number type to compute in."""
+        return working_dtype(self.X)
+
+    @property
+    def n_samples(self) -> int:
+        """Number of rows."""
+        return self.X.shape[0]
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        return self.X.shape[1]
+
+    @cached_property
+    def total_weight(self) -> float:
+        """Sum of the weights."""
+        return float(self.n_samples if self.weight is None else self.weight.sum())
+
+    def rows(self, rows: Any) -> np.ndarray:
+        """The chosen rows as a dense block."""
+        return dense_rows(self.X, rows, self.dtype)
+
+    def weights(self, rows: Any) -> np.ndarray:
+        """The weights of the chosen rows."""
+        return np.ones(len(self.y[rows])) if self.weight is None else self.weight[rows]
+
+    def blocks(self, n_columns: int) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        """X, y and weights of all rows in order, block by block."""
+        for rows, block in row_blocks(self.X, n_columns, self.dtype):
+            yield block, self.y[rows], self.weights(rows)
+
+    @cached_property
+    def class_counts(self) -> np.ndarray:
+        """Rows of each class, not weighted."""
+        return np.bincount(self.y, minlength=self.n_classes)
+
+    @cached_property
+    def content_order(self) -> np.ndarray:
+        """The rows in an order that depends on what they hold, not on where they stand.
+
+        A seeded shuffle of this order makes an online fit independent of the order of the rows in the file, and makes
+        a row of weight 2 the same as that row twice. Each row's bits are hashed by a multiply-and-add in 64 bits
+        (equal rows get equal keys; others collide with a chance of 2^-64 a pair).
+        """
+        rng = np.random.default_rng(0)
+        factors = rng.integers(1, 2**63, size=self.n_features, dtype=np.uint64) * np.uint64(2) + np.uint64(1)
+        keys = np.empty(self.n_samples, dtype=np.uint64)
+        bits = np.uint32 if self.dtype == np.float32 else np.uint64
+        for rows, block in row_blocks(self.X, self.n_features, self.dtype):
+            # Adding zero turns -0.0 into 0.0, which equals it but has other bits.
+            keys[rows] = ((block + 0).view(bits).astype(np.uint64) * factors).sum(axis=1, dtype=np.uint64)
+        keys ^= (self.y.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+        # The low bits of a product depend on the low bits of its factors only: fold the high half into them.
+        keys ^= keys >> np.uint64(32)
+        keys *= np.uint64(0xD6E8FEB86659FD93)
+        return np.argsort(keys ^ (keys >> np.uint64(32)), kind="stable")
+
+    def class_rows(self, code: int) -> np.ndarray:
+        """The rows of one class, in content order."""
+        return self.content_order[self.y[self.content_order] == code]
+
+    def presentations(self, *, shuffled: bool) -> tuple[np.ndarray, np.ndarray | None]:
+        """Which rows one epoch shows, and what share of a step each showing makes (None: a whole one).
+
+        A row of weight 2.3 is shown twice and once more with 0.3 of a step.
+        """
+        order = self.content_order if shuffled else np.arange(self.n_samples)
+        if self.weight is None:
+            return order, None
+        weight = self.weight[order]
+        if weight.mean() > _MOST_REPEATS:
+            return order, weight / weight.mean()
+        whole = np.floor(weight).astype(np.int64)
+        rest = weight - whole
+        copies = whole + (rest > 0)
+        share = np.ones(int(copies.sum()))
+        ends = np.cumsum(copies)
+        share[ends[rest > 0] - 1] = rest[rest > 0]
+        return np.repeat(order, copies), share
+
+    @cached_property
+    def mean(self) -> np.ndarray:
+        """Weighted mean of the features, in float64."""
+        total = np.zeros(self.n_features)
+        for block, _, weight in self.blocks(self.n_features):
+            total += weight @ block.astype(np.float64)
+        return total / self.total_weight
+
+    @cached_property
+    def covariance(self) -> np.ndarray:
+        """Weighted covariance matrix of the features, in float64."""
+        total = np.zeros((self.n_features, self.n_features))
+        for block, _, weight in self.blocks(self.n_features):
+            centred = block - self.mean
+            total += (centred * weight[:, None]).T @ centred
+        return total / self.total_weight
+
+    @cached_property
+    def squared_half_range(self) -> float:
+        """Mean over the features of ((max - min) / 2)^2: 1 on features scaled to [-1, 1]."""
+        low = np.full(self.n_features, np.inf)
+        high = np.full(self.n_features, -np.inf)
+        for _, block in row_blocks(self.X, self.n_features, np.float64):
+            np.minimum(low, block.min(axis=0), out=low)
+            np.maximum(high, block.max(axis=0), out=high)
+        return float(np.mean(((high - low) / 2.0) ** 2)) or 1.0

@@ -1,0 +1,1 @@
+"""scikit-learn classifiers: defaults, documentation, which parts."""

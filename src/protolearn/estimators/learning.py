@@ -1,0 +1,296 @@
+"""Classifiers that learn: the units of the rates, the solver, the fitted attributes."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+
+from protolearn.data import TrainingSet
+from protolearn.estimators.start import PrototypeBase
+from protolearn.losses import Loss
+from protolearn.metrics import METRICS, Metric
+from protolearn.parameters import check_choice, check_count, check_number
+from protolearn.prototypes import PrototypeSet
+from protolearn.schedules import annealed, as_schedule
+from protolearn.solvers import SOLVERS, Objective, Plan, Solution
+from protolearn.solvers.progress import ProgressLine
+
+
+def mean_nearest_distance(start: PrototypeSet, data: TrainingSet) -> float:
+    """cov, the mean squared Euclidean distance of the samples to the nearest start, of any class: LOGM (6.2).
+
+    Where every sample sits on a prototype: the total variance of the data, and 1 where that is 0 too.
+    """
+    metric = METRICS["euclidean"]
+    total = 0.0
+    for X, _, weight in data.blocks(len(start)):
+        total += float(weight @ metric.distances(X, start).min(axis=1).astype(np.float64))
+    return total / data.total_weight or float(np.trace(data.covariance)) or 1.0
+
+
+class LearningClassifier(PrototypeBase):
+    """A subclass names its loss in `_make_loss`, its metric in `_make_metric`, and its parameters in `__init__`."""
+
+    def __init__(
+        self,
+        n_prototypes: Any = 1,
+        *,
+        init: Any = "kmeans",
+        metric: str | Metric = "euclidean",
+        solver: str = "online",
+        max_iter: int = 100,
+        learning_rate: float = 1.0,
+        schedule: str | Callable = "linear",
+        slope: float | None = None,
+        annealing: float = 1.0,
+        regularization: float = 0.0,
+        metric_learning_rate: float = 0.1,
+        learn_prototypes: bool = True,
+        shuffle: bool = True,
+        batch_size: int = 128,
+        tol: float | None = None,
+        class_weight: Any = None,
+        random_state: Any = None,
+        warm_start: bool = False,
+        verbose: int = 0,
+        callback: Callable | None = None,
+    ) -> None:
+        self.n_prototypes = n_prototypes
+        self.init = init
+        self.metric = metric
+        self.solver = solver
+        self.max_iter = max_iter
+        self.learning_rate = learning_rate
+        self.schedule = schedule
+        self.slope = slope
+        self.annealing = annealing
+        self.regularization = regularization
+        self.metric_learning_rate = metric_learning_rate
+        self.learn_prototypes = learn_prototypes
+        self.shuffle = shuffle
+        self.batch_size = batch_size
+        self.tol = tol
+        self.class_weight = class_weight
+        self.random_state = random_state
+        self.warm_start = warm_start
+        self.verbose = verbose
+        self.callback = callback
+
+    def _make_loss(self) -> Loss:
+        raise NotImplementedError("abstract: a classifier names its loss")
+
+    def _check_parameters(self) -> tuple[Loss, Metric]:
+        loss, metric = self._make_loss(), self._make_metric()
+        loss.check()
+        check_choice("solver", self.solver, SOLVERS if loss.differentiable else ("online",))
+        check_count("max_iter", self.max_iter)
+        check_number("learning_rate", self.learning_rate, above=0)
+        if loss.individual_rates:
+            check_number("learning_rate", self.learning_rate, below=1)
+        as_schedule(self.schedule)
+        check_number("slope", self.slope, above=0, optional=True)
+        check_number("annealing", self.annealing, above=0)
+        check_number("regularization", self.regularization, at_least=0)
+        check_number("metric_learning_rate", self.metric_learning_rate, at_least=0)
+        check_count("batch_size", self.batch_size)
+        check_number("tol", self.tol, at_least=0, optional=True)
+        if not self.learn_prototypes and not metric.adaptive:
+            raise ValueError(
+                "learn_prototypes=False leaves nothing to learn under the Euclidean metric; choose another metric, or "
+                "NearestPrototype."
+            )
+        return loss, metric
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None):
+        """Learn prototypes (and metric) from a training set.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            float32 stays float32.
+        y : array-like of shape (n_samples,)
+            Class labels of any kind.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights; a row of weight 2 counts as that row twice, one of weight 0 is left out.
+
+        Returns
+        -------
+        self
+        """
+        loss, metric = self._check_parameters()
+        before = getattr(self, "classes_", None) if self.warm_start else None
+        data = self._training_set(X, y, sample_weight)
+        if before is not None and not np.array_equal(before, self.classes_):
+            raise ValueError(
+                "warm_start goes on with the classes of the fit before, and y has others; set warm_start=False."
+            )
+        random = check_random_state(self.random_state)
+        start = self._current_set(data, metric) if before is not None else self._start(data, metric, random)
+        scale = mean_nearest_distance(start, data)
+        solution = self._solve(loss, metric, start, data, random, scale, max_iter=self.max_iter)
+        self._store(solution, loss, metric, scale, data.X.dtype)
+        self._steps = solution.n_steps
+        self._rates = solution.rates
+        if solution.interrupted:
+            raise KeyboardInterrupt("fit was interrupted; the model holds the prototypes of that moment")
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None):
+        """Learn from one more block of a stream, in one pass.
+
+        The first block sets the unit of the rates; a class that it lacks gets its prototypes from the first block that
+        has it. A "linear" schedule, which has no end to aim at, holds its first rate.
+
+        Parameters
+        ----------
+        X, y, sample_weight : as in `fit`
+        classes : array-like, needed in the first call
+            All classes that will ever come.
+
+        Returns
+        -------
+        self
+        """
+        loss, metric = self._check_parameters()
+        if self.solver == "lbfgs":
+            raise ValueError("solver='lbfgs' needs all data at once; choose 'online', 'adam' or 'gradient'.")
+        first = not hasattr(self, "prototypes_")
+        if first and classes is None:
+            raise ValueError("The first call of partial_fit needs `classes`, all classes that will ever come.")
+        X, y, weight = self._check_training_set(X, y, sample_weight, reset=first)
+        if first:
+            self.classes_ = np.unique(classes)
+        elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
+            raise ValueError("`classes` differs from that of the first call of partial_fit; leave it out.")
+        codes = np.minimum(np.searchsorted(self.classes_, y), len(self.classes_) - 1)
+        if not np.array_equal(self.classes_[codes], y):
+            unknown = y[self.classes_[codes] != y][0]
+            raise ValueError(f"y holds class {unknown!s}, which is not in `classes` of the first partial_fit.")
+        data = TrainingSet(X, codes, self._with_class_weight(weight, codes), len(self.classes_))
+        if first:
+            self._stream_random = check_random_state(self.random_state)
+            start = self._start(data, metric, self._stream_random)
+            self._steps, self._rates = 0, None
+            scale = mean_nearest_distance(start, data)
+        else:
+            start = self._with_new_classes(self._current_set(data, metric), data, metric)
+            scale = self._scale
+        if len(np.unique(start.labels)) > 1:
+            solution = self._solve(
+                loss, metric, start, data, self._stream_random, scale, max_iter=1, first_step=self._steps
+            )
+        else:
+            solution = Solution(start, n_iter=1, n_steps=self._steps)
+        self._store(solution, loss, metric, scale, data.X.dtype)
+        self._steps = max(solution.n_steps, self._steps + 1)
+        self._rates = solution.rates
+        if solution.interrupted:
+            raise KeyboardInterrupt("partial_fit was interrupted; the model holds the prototypes of that moment")
+        return self
+
+    def _current_set(self, data: TrainingSet, metric: Metric) -> PrototypeSet:
+        """The fitted prototypes, to go on from."""
+        labels = np.searchsorted(self.classes_, self.prototype_labels_)
+        current = PrototypeSet(self.prototypes_, labels, self._theta, metric.slots(labels))
+        return current.astype(data.dtype)
+
+    def _with_new_classes(self, current: PrototypeSet, data: TrainingSet, metric: Metric) -> PrototypeSet:
+        """Prototypes for classes that this block is the first to hold."""
+        counts = np.where(np.isin(np.arange(data.n_classes), current.labels), 0, data.class_counts)
+        if not counts.any():
+            return current
+        rows = np.flatnonzero(counts[data.y] > 0)
+        fresh = TrainingSet(data.X[rows], data.y[rows], None, data.n_classes)
+        added = self._start(fresh, metric, self._stream_random)
+        theta = current.theta
+        if metric.scope == "prototype":
+            theta = np.concatenate([theta, added.theta])
+        labels = np.concatenate([current.labels, added.labels])
+        if self._rates is not None:
+            self._rates = np.concatenate([self._rates, np.full(len(added), self._rates.max())])
+        positions = np.concatenate([current.positions, added.positions])
+        return PrototypeSet(positions, labels, theta, metric.slots(labels))
+
+    def _solve(
+        self,
+        loss: Loss,
+        metric: Metric,
+        start: PrototypeSet,
+        data: TrainingSet,
+        random: np.random.RandomState,
+        scale: float,
+        *,
+        max_iter: int,
+        first_step: int | None = None,
+    ) -> Solution:
+        slope = loss.default_slope(scale) if self.slope is None else self.slope
+        rate = self.learning_rate * loss.rate_unit(scale)
+        metric_rate = 0.0
+        if metric.adaptive and self.metric_learning_rate > 0:
+            unit = metric.rate_unit(scale, data.squared_half_range, data.n_features, loss.relative)
+            metric_rate = self.metric_learning_rate * rate * unit
+        stream = first_step is not None
+        schedule = "constant" if stream and self.schedule == "linear" else self.schedule
+        line = ProgressLine(type(self).__name__, max_iter) if self.verbose and not stream else None
+        plan = Plan(
+            max_iter=max_iter,
+            position_rate=rate if self.learn_prototypes else 0.0,
+            metric_rate=metric_rate,
+            schedule=as_schedule(schedule),
+            random=random,
+            scale=scale,
+            annealing=self.annealing,
+            shuffle=self.shuffle,
+            tol=self.tol,
+            batch_size=self.batch_size,
+            first_step=first_step or 0,
+            n_steps=max(data.n_samples * self.max_iter, 1) if stream else None,
+            rates=self._rates if stream else None,
+            watch=self._watcher(line),
+        )
+        try:
+            solution = SOLVERS[self.solver](start, data, Objective(loss, metric, slope, self.regularization), plan)
+        finally:
+            if line is not None:
+                line.end()
+        if solution.message:
+            warnings.warn(solution.message, ConvergenceWarning, stacklevel=3)
+        return solution
+
+    def _watcher(self, line: ProgressLine | None) -> Callable | None:
+        if line is None and self.callback is None:
+            return None
+
+        def watch(epoch: int, loss: float, prototypes: Callable[[], PrototypeSet]) -> bool:
+            if line is not None:
+                line.epoch(epoch, loss)
+            return bool(self.callback is not None and self.callback(epoch, loss, prototypes().positions))
+
+        return watch
+
+    def _store(self, solution: Solution, loss: Loss, metric: Metric, scale: float, dtype: np.dtype) -> None:
+        found = solution.prototypes
+        self.prototypes_ = found.positions.astype(dtype, copy=False)
+        self.prototype_labels_ = self.classes_[found.labels]
+        self._theta = found.theta
+        self._scale = scale
+        self._link = loss.link
+        slope = loss.default_slope(scale) if self.slope is None else self.slope
+        self._final_slope = annealed(slope, self.annealing, solution.n_steps)
+        self.loss_curve_ = list(solution.loss_curve)
+        self.n_iter_ = solution.n_iter
+        for name in ("relevances_", "omega_"):
+            if hasattr(self, name):
+                delattr(self, name)
+        if found.theta.ndim == 2 and metric.adaptive:
+            self.relevances_ = found.theta[0] if metric.scope == "global" else found.theta
+        elif found.theta.ndim == 3:
+            self.omega_ = found.theta[0] if metric.scope == "global" else found.theta
+
+    def _link_and_slope(self) -> tuple[str, float]:
+        return self._link, self._final_slope

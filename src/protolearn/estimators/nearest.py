@@ -1,0 +1,79 @@
+"""The nearest-prototype rule on prototypes that do not learn."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from protolearn.data import TrainingSet
+from protolearn.estimators.documentation import documented
+from protolearn.estimators.start import PrototypeBase
+from protolearn.metrics import Metric
+
+
+@documented
+class NearestPrototype(PrototypeBase):
+    """Classify by the nearest prototype; the prototypes are given, or stay where an initializer puts them.
+
+    With init="kmeans" this is the k-means row of LOGM's Table 8; with one prototype a class, the nearest class mean.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from protolearn import NearestPrototype
+    >>> X, y = load_iris(return_X_y=True)
+    >>> NearestPrototype(n_prototypes=3, random_state=0).fit(X, y).score(X, y)
+    0.96
+    """
+
+    def __init__(
+        self,
+        n_prototypes: Any = 1,
+        *,
+        init: Any = "kmeans",
+        metric: str | Metric = "euclidean",
+        metric_parameters: Any = None,
+        class_weight: Any = None,
+        random_state: Any = None,
+    ) -> None:
+        self.n_prototypes = n_prototypes
+        self.init = init
+        self.metric = metric
+        self.metric_parameters = metric_parameters
+        self.class_weight = class_weight
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> NearestPrototype:
+        """Choose the prototypes.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        self
+        """
+        metric = self._make_metric()
+        data = self._training_set(X, y, sample_weight)
+        start = self._start(data, metric, check_random_state(self.random_state))
+        self.prototypes_ = start.positions.astype(data.X.dtype, copy=False)
+        self.prototype_labels_ = self.classes_[start.labels]
+        self._theta = start.theta if self.metric_parameters is None else self._given_theta(metric, start.theta, data)
+        return self
+
+    def _given_theta(self, metric: Metric, like: np.ndarray, data: TrainingSet) -> np.ndarray:
+        theta = np.asarray(self.metric_parameters, dtype=data.dtype)
+        if theta.ndim == like.ndim - 1 and metric.adaptive:
+            theta = np.repeat(theta[None], len(like), axis=0)
+        right = theta.ndim == like.ndim and len(theta) == len(like) and theta.shape[-1] == like.shape[-1]
+        if not right or not np.isfinite(theta).all():
+            raise ValueError(
+                f"metric_parameters must be finite and of shape {like.shape[1:]} or {like.shape} for this metric; got "
+                f"{np.shape(self.metric_parameters)}."
+            )
+        return theta

@@ -1,0 +1,282 @@
+"""Soft nearest prototypes: posteriors under equal Gaussians around the prototypes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from protolearn.estimators.documentation import documented
+from protolearn.estimators.learning import LearningClassifier
+from protolearn.losses import LOSSES, Loss
+from protolearn.metrics import Metric
+
+
+@documented
+class SNPC(LearningClassifier):
+    """Soft nearest prototype classifier: the posterior probability of an error, all prototypes taking part.
+
+        phi = 1 - P_k - alpha ln sum_own exp(-slope D)                 LOGM (10) to (14), (25)
+
+    The slope grows by `annealing` after each sample, as in the paper. Seo, Bode and Obermayer (2003).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from protolearn import SNPC
+    >>> X, y = load_iris(return_X_y=True)
+    >>> SNPC(n_prototypes=2, random_state=0).fit(X, y).score(X, y)
+    SCORE
+    """
+
+    def __init__(
+        self,
+        n_prototypes: Any = 1,
+        *,
+        init: Any = "kmeans",
+        metric: str | Metric = "euclidean",
+        solver: str = "online",
+        max_iter: int = 100,
+        learning_rate: float = 1.0,
+        schedule: str | Callable = "linear",
+        slope: float | None = None,
+        annealing: float = 1.00001,
+        regularization: float = 0.0,
+        metric_learning_rate: float = 0.1,
+        learn_prototypes: bool = True,
+        shuffle: bool = True,
+        batch_size: int = 128,
+        tol: float | None = None,
+        class_weight: Any = None,
+        random_state: Any = None,
+        warm_start: bool = False,
+        verbose: int = 0,
+        callback: Callable | None = None,
+    ) -> None:
+        super().__init__(
+            n_prototypes,
+            init=init,
+            metric=metric,
+            solver=solver,
+            max_iter=max_iter,
+            learning_rate=learning_rate,
+            schedule=schedule,
+            slope=slope,
+            annealing=annealing,
+            regularization=regularization,
+            metric_learning_rate=metric_learning_rate,
+            learn_prototypes=learn_prototypes,
+            shuffle=shuffle,
+            batch_size=batch_size,
+            tol=tol,
+            class_weight=class_weight,
+            random_state=random_state,
+            warm_start=warm_start,
+            verbose=verbose,
+            callback=callback,
+        )
+
+    def _make_loss(self) -> Loss:
+        return LOSSES["snpc"]()
+
+
+@documented
+class MAXP1(LearningClassifier):
+    """SNPC with the S + 1 nearest prototypes only, which saves most of the time.
+
+    LOGM (35), (36).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from protolearn import MAXP1
+    >>> X, y = load_iris(return_X_y=True)
+    >>> MAXP1(n_prototypes=2, random_state=0).fit(X, y).score(X, y)
+    SCORE
+    """
+
+    def __init__(
+        self,
+        n_prototypes: Any = 1,
+        *,
+        n_nearest: int | None = None,
+        include_own: bool = False,
+        init: Any = "kmeans",
+        metric: str | Metric = "euclidean",
+        solver: str = "online",
+        max_iter: int = 100,
+        learning_rate: float = 1.0,
+        schedule: str | Callable = "linear",
+        slope: float | None = None,
+        regularization: float = 0.0,
+        metric_learning_rate: float = 0.1,
+        learn_prototypes: bool = True,
+        shuffle: bool = True,
+        batch_size: int = 128,
+        tol: float | None = None,
+        class_weight: Any = None,
+        random_state: Any = None,
+        warm_start: bool = False,
+        verbose: int = 0,
+        callback: Callable | None = None,
+    ) -> None:
+        super().__init__(
+            n_prototypes,
+            init=init,
+            metric=metric,
+            solver=solver,
+            max_iter=max_iter,
+            learning_rate=learning_rate,
+            schedule=schedule,
+            slope=slope,
+            regularization=regularization,
+            metric_learning_rate=metric_learning_rate,
+            learn_prototypes=learn_prototypes,
+            shuffle=shuffle,
+            batch_size=batch_size,
+            tol=tol,
+            class_weight=class_weight,
+            random_state=random_state,
+            warm_start=warm_start,
+            verbose=verbose,
+            callback=callback,
+        )
+        self.n_nearest = n_nearest
+        self.include_own = include_own
+
+    def _make_loss(self) -> Loss:
+        return LOSSES["maxp1"](self.n_nearest, self.include_own)
+
+
+@documented
+class RSLVQ(LearningClassifier):
+    """Robust soft LVQ: the negative log posterior of the own class, all prototypes taking part.
+
+        phi = -ln P_k - alpha ln sum_own exp(-slope D)                 LOGM (17), (18), (25)
+
+    Seo and Obermayer (2003). slope = 1 / (2 sigma^2).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from protolearn import RSLVQ
+    >>> X, y = load_iris(return_X_y=True)
+    >>> RSLVQ(n_prototypes=2, random_state=0).fit(X, y).score(X, y)
+    SCORE
+    """
+
+    def __init__(
+        self,
+        n_prototypes: Any = 1,
+        *,
+        init: Any = "kmeans",
+        metric: str | Metric = "euclidean",
+        solver: str = "online",
+        max_iter: int = 100,
+        learning_rate: float = 1.0,
+        schedule: str | Callable = "linear",
+        slope: float | None = None,
+        regularization: float = 0.0,
+        metric_learning_rate: float = 0.1,
+        learn_prototypes: bool = True,
+        shuffle: bool = True,
+        batch_size: int = 128,
+        tol: float | None = None,
+        class_weight: Any = None,
+        random_state: Any = None,
+        warm_start: bool = False,
+        verbose: int = 0,
+        callback: Callable | None = None,
+    ) -> None:
+        super().__init__(
+            n_prototypes,
+            init=init,
+            metric=metric,
+            solver=solver,
+            max_iter=max_iter,
+            learning_rate=learning_rate,
+            schedule=schedule,
+            slope=slope,
+            regularization=regularization,
+            metric_learning_rate=metric_learning_rate,
+            learn_prototypes=learn_prototypes,
+            shuffle=shuffle,
+            batch_size=batch_size,
+            tol=tol,
+            class_weight=class_weight,
+            random_state=random_state,
+            warm_start=warm_start,
+            verbose=verbose,
+            callback=callback,
+        )
+
+    def _make_loss(self) -> Loss:
+        return LOSSES["rslvq"]()
+
+
+@documented
+class RSLVQ1(LearningClassifier):
+    """RSLVQ with the S + 1 nearest prototypes only, which saves most of the time.
+
+    LOGM (35), (36).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from protolearn import RSLVQ1
+    >>> X, y = load_iris(return_X_y=True)
+    >>> RSLVQ1(n_prototypes=2, random_state=0).fit(X, y).score(X, y)
+    SCORE
+    """
+
+    def __init__(
+        self,
+        n_prototypes: Any = 1,
+        *,
+        n_nearest: int | None = None,
+        include_own: bool = False,
+        init: Any = "kmeans",
+        metric: str | Metric = "euclidean",
+        solver: str = "online",
+        max_iter: int = 100,
+        learning_rate: float = 1.0,
+        schedule: str | Callable = "linear",
+        slope: float | None = None,
+        regularization: float = 0.0,
+        metric_learning_rate: float = 0.1,
+        learn_prototypes: bool = True,
+        shuffle: bool = True,
+        batch_size: int = 128,
+        tol: float | None = None,
+        class_weight: Any = None,
+        random_state: Any = None,
+        warm_start: bool = False,
+        verbose: int = 0,
+        callback: Callable | None = None,
+    ) -> None:
+        super().__init__(
+            n_prototypes,
+            init=init,
+            metric=metric,
+            solver=solver,
+            max_iter=max_iter,
+            learning_rate=learning_rate,
+            schedule=schedule,
+            slope=slope,
+            regularization=regularization,
+            metric_learning_rate=metric_learning_rate,
+            learn_prototypes=learn_prototypes,
+            shuffle=shuffle,
+            batch_size=batch_size,
+            tol=tol,
+            class_weight=class_weight,
+            random_state=random_state,
+            warm_start=warm_start,
+            verbose=verbose,
+            callback=callback,
+        )
+        self.n_nearest = n_nearest
+        self.include_own = include_own
+
+    def _make_loss(self) -> Loss:
+        return LOSSES["rslvq1"](self.n_nearest, self.include_own)
+

@@ -1,0 +1,9 @@
+"""Where prototypes start. One file each; each registers itself."""
+
+from protolearn.initializers.base import INITIALIZERS, Initializer
+from protolearn.initializers.counts import prototype_counts
+from protolearn.registry import import_parts
+
+import_parts(__name__, __path__)
+
+__all__ = ["INITIALIZERS", "Initializer", "prototype_counts"]

@@ -1,0 +1,116 @@
+"""What a loss is: its value on one sample, and its derivative by each squared distance.
+
+Conventions, each with a test (tests/test_conventions.py):
+- the nearest of several equally near prototypes is the one with the lowest index;
+- own is the nearest prototype of the sample's class, rival the nearest of any other class;
+- a coefficient above zero pulls the prototype towards the sample, below zero pushes it away;
+- at a kink the loss takes the side on which nothing moves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+from numba import types
+
+from protolearn.compiled import Compiled, inline, vector
+from protolearn.losses.links import LINKS
+from protolearn.parameters import check_choice, check_number
+from protolearn.registry import Registry
+
+LOSSES = Registry("loss")
+
+
+def pair_signature(number: Any) -> Any:
+    """pair(d_own, d_rival, slope) -> (loss, d loss / d d_own, d loss / d d_rival)."""
+    return types.UniTuple(types.float64, 3)(types.float64, types.float64, types.float64)
+
+
+def field_signature(number: Any) -> Any:
+    """field(D, labels, k, parameters, C) -> loss; fills C with d loss / d D for a sample of class k."""
+    return types.float64(
+        vector(number), vector(types.int64), types.int64, vector(types.float64), vector(types.float64)
+    )
+
+
+class Loss:
+    """Base of all losses; `name=` in the class statement registers it.
+
+    differentiable : False for rules that have coefficients but no loss behind them (LVQ1 to LVQ3): online only
+    relative : the loss depends on ratios of distances only, so it does not change when all features are scaled
+    link : how class distances become probabilities (protolearn.losses.links)
+    individual_rates : each prototype has its own learning rate (OLVQ1)
+    """
+
+    coefficients: ClassVar[Compiled]
+    differentiable: ClassVar[bool] = True
+    relative: ClassVar[bool] = False
+    link: ClassVar[str] = "difference"
+    individual_rates: ClassVar[bool] = False
+
+    def __init_subclass__(cls, name: str | None = None, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if name is not None:
+            LOSSES.add(name, cls)
+
+    def check(self) -> None:
+        """Raise where a setting is not valid."""
+
+    def default_slope(self, mean_distance: float) -> float:
+        """The slope where the user gives none: xi = 2 / cov, LOGM (6.2)."""
+        return 2.0 / mean_distance
+
+    def rate_unit(self, mean_distance: float) -> float:
+        """What a learning rate of 1 means: eta(0) = 0.1 tau cov, LOGM (6.2)."""
+        return 0.1 * mean_distance
+
+    def parameters(self, slope: float, regularization: float, labels: np.ndarray) -> np.ndarray:
+        """What the compiled function reads: slope and alpha first, then the loss's own settings."""
+        return np.array([slope, regularization], dtype=np.float64)
+
+
+class PairLoss(Loss):
+    """A loss in the distances to the nearest own and the nearest rival prototype.
+
+    The regulariser alpha d_own of LOGM (22) is added by the loops, so that every pair loss has it.
+    """
+
+
+class FieldLoss(Loss):
+    """A loss in the distances to all prototypes."""
+
+
+class CustomLoss(PairLoss):
+    """A user's own pair loss: one function of (d_own, d_rival, slope), plain or decorated with numba's njit.
+
+    It returns the loss and its derivatives by d_own and by d_rival, and runs in the same compiled epoch as ours.
+    """
+
+    def __init__(self, function: Callable, link: str = "difference") -> None:
+        self.coefficients = Compiled(function, pair_signature, cache=False)  # type: ignore[misc]
+        self.link = link  # type: ignore[misc]
+
+    def check(self) -> None:
+        check_choice("link", self.link, LINKS)
+
+
+def check_window(window: Any) -> None:
+    """The window of LVQ2, LVQ2.1 and LVQ3 is a share."""
+    check_number("window", window, above=0, below=1)
+
+
+@inline
+def logistic(z):
+    """1 / (1 + exp(-z)) without overflow."""
+    if z >= 0:
+        return 1.0 / (1.0 + np.exp(-z))
+    e = np.exp(z)
+    return e / (1.0 + e)
+
+
+@inline
+def softplus(z):
+    """ln(1 + exp(z)) without overflow."""
+    return max(z, 0.0) + np.log1p(np.exp(-abs(z)))

@@ -1,0 +1,43 @@
+"""From the distance to each class's nearest prototype to scores and probabilities.
+
+Each link makes rows that sum to 1, whose largest entry is the class of the nearest prototype. With two classes
+"difference" is the sigmoid of MCE and LOGM, "relative_sigmoid" that of GLVQ in the LOGM paper, "relative" the relative
+distance d_other / (d_own + d_other) of GLVQ. With more classes the first two are a softmax over the classes' nearest
+prototypes, the third is LPD's (9) with squared distances.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.special import softmax
+
+LINKS = ("difference", "relative_sigmoid", "relative")
+
+
+def _relative(class_distances: np.ndarray) -> np.ndarray:
+    """Class distances over the sum of the two smallest; 1/2 for each of several zeros."""
+    if class_distances.shape[1] == 1:
+        return np.zeros_like(class_distances)
+    two = np.partition(class_distances, 1, axis=1)[:, :2]
+    total = two.sum(axis=1, keepdims=True)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        relative = np.where(total > 0, class_distances / total, np.where(class_distances > 0, np.inf, 0.5))
+    # A class without prototypes yet is infinitely far; so is its relative distance.
+    return np.where(np.isfinite(class_distances), relative, np.inf)
+
+
+def class_scores(class_distances: np.ndarray, link: str) -> np.ndarray:
+    """Scores that rise as a class gets nearer, in the order of the probabilities."""
+    return -(class_distances if link == "difference" else _relative(class_distances))
+
+
+def class_probabilities(class_distances: np.ndarray, link: str, slope: float) -> np.ndarray:
+    """Probabilities of the classes, (n_samples, n_classes)."""
+    class_distances = np.asarray(class_distances, dtype=np.float64)
+    if link != "relative":
+        return softmax(slope * class_scores(class_distances, link), axis=1)
+    nearest = class_distances.min(axis=1, keepdims=True)
+    # nearest / distance is 1 for the nearest class and for each of several zeros.
+    with np.errstate(invalid="ignore", divide="ignore"):
+        ratio = np.where(class_distances == nearest, 1.0, nearest / class_distances)
+    return ratio / ratio.sum(axis=1, keepdims=True)

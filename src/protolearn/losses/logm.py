@@ -1,0 +1,22 @@
+"""Log-likelihood of the margin: Jin, Liu and Hou (2010)."""
+
+from protolearn.compiled import compiled
+from protolearn.losses.base import PairLoss, logistic, pair_signature, softplus
+
+
+class LogMarginLoss(PairLoss, name="logm"):
+    """Softplus of how much nearer the rival is than the own prototype.
+
+        phi           = ln(1 + exp(slope (d_own - d_rival)))           LOGM (17), (20)
+        dphi/dd_own   = slope s(slope (d_own - d_rival))               (21), s the logistic function
+        dphi/dd_rival = -dphi/dd_own
+
+    Convex in the margin, so a sample far on the wrong side keeps its full pull; MCE lets it go.
+    At d_own = d_rival both coefficients are slope / 2 in size.
+    """
+
+    @compiled(pair_signature)
+    def coefficients(d_own, d_rival, slope):
+        z = slope * (d_own - d_rival)
+        pull = slope * logistic(z)
+        return softplus(z), pull, -pull

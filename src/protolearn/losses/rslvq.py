@@ -1,0 +1,51 @@
+"""Robust soft learning vector quantization and its pruned version: RSLVQ, RSLVQ1."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from protolearn.compiled import compiled
+from protolearn.losses.base import FieldLoss, field_signature
+from protolearn.losses.snpc import PrunedLoss
+from protolearn.losses.soft import keep_nearest, negative_log_likelihood
+
+
+class SoftLogLoss(FieldLoss, name="rslvq"):
+    """Negative log posterior of the own class, under equal Gaussians around all prototypes.
+
+        phi        = -ln P_k                                           LOGM (17)
+        dphi/dD_i  =  slope P_i (1 - P_k) / P_k     own class          (18)
+        dphi/dD_i  = -slope P_i                     other classes
+        regulariser as in SNPC                                         (25), (26)
+
+    P_i / P_k is a softmax over the own class, computed as one: exact where P_k is too small for a number.
+    """
+
+    @compiled(field_signature)
+    def coefficients(D, labels, k, parameters, C):
+        return negative_log_likelihood(D, labels, k, parameters[0], parameters[1], C)
+
+
+class PrunedSoftLogLoss(PrunedLoss, name="rslvq1"):
+    """RSLVQ over the S + 1 nearest prototypes.
+
+    Where none of them is of the sample's class, the others are still pushed by slope P_i, nothing is pulled, and the
+    loss reported is that with the nearest own prototype put in.
+    """
+
+    @compiled(field_signature)
+    def coefficients(D, labels, k, parameters, C):
+        kept = keep_nearest(D, labels, k, int(parameters[2]), parameters[3] > 0.0)
+        value = negative_log_likelihood(kept, labels, k, parameters[0], parameters[1], C)
+        if value < np.inf:
+            return value
+        own = log_sum = np.inf
+        nearest = kept.min()
+        for i in range(D.shape[0]):
+            if labels[i] == k:
+                own = min(own, D[i])
+        log_sum = 0.0
+        for i in range(D.shape[0]):
+            if kept[i] < np.inf:
+                log_sum += np.exp(-parameters[0] * (kept[i] - nearest))
+        return parameters[0] * (own - nearest) + np.log(log_sum)

@@ -1,0 +1,172 @@
+"""What a metric is: squared distances, their gradient, and the projection that keeps its parameters valid."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numba import types
+
+from protolearn.compiled import matrix, stack, vector
+from protolearn.parameters import check_choice
+from protolearn.prototypes import PrototypeSet
+from protolearn.registry import Registry
+
+if TYPE_CHECKING:
+    from protolearn.data import TrainingSet
+
+METRICS = Registry("metric")
+SCOPES = ("global", "class", "prototype")
+NORMALIZATIONS = ("mean", "sum")
+
+
+def fill_signature(number: Any) -> Any:
+    """fill(x, W, T, slot, work, D): the squared distances of one sample to all prototypes."""
+    return types.void(
+        vector(number), matrix(number), stack(number), vector(types.int64), vector(number), vector(number)
+    )
+
+
+def step_signature(number: Any) -> Any:
+    """step(x, W, T, slot, i, pull, eta, G, work): add to G and move prototype i.
+
+    `pull` is c_i = d loss / d D_i. G[slot[i]] += c_i dD_i / dtheta where G is not empty, with the position before the
+    move; then the position moves by -eta c_i dD_i / dm_i.
+    """
+    return types.void(
+        vector(number),
+        matrix(number),
+        stack(number),
+        vector(types.int64),
+        types.int64,
+        types.float64,
+        types.float64,
+        stack(number),
+        vector(number),
+    )
+
+
+def finish_signature(number: Any) -> Any:
+    """finish(T, s, rho, total, G): T[s] -= rho G[s], projected; G[s] = 0."""
+    return types.void(stack(number), types.int64, types.float64, types.float64, stack(number))
+
+
+@dataclass
+class Packed:
+    """A prototype set in the memory layout that a metric's compiled functions read and change."""
+
+    positions: np.ndarray
+    theta: np.ndarray
+    slot: np.ndarray
+    labels: np.ndarray
+    work: np.ndarray
+    fill: Callable
+    step: Callable
+    finish: Callable
+    unpack: Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
+
+    def prototypes(self) -> PrototypeSet:
+        """The prototypes as they are now."""
+        positions, theta = self.unpack(self.positions, self.theta)
+        return PrototypeSet(positions.copy(), self.labels, theta.copy(), self.slot)
+
+
+class Metric:
+    """Base of all metrics. A metric is a small immutable value: what it learns lives in the PrototypeSet.
+
+    scope : which prototypes share parameters: all ("global"), those of a class ("class"), none ("prototype")
+    normalization : what the weights sum to: "mean" makes their mean 1, so that the start is the Euclidean distance;
+        "sum" makes their sum 1, as most papers print it
+    """
+
+    adaptive: ClassVar[bool] = True
+    scope: str = "global"
+    normalization: str = "mean"
+
+    def check(self) -> None:
+        """Raise where a setting is not valid."""
+        check_choice("scope", self.scope, SCOPES)
+        check_choice("normalization", self.normalization, NORMALIZATIONS)
+
+    def slots(self, labels: np.ndarray) -> np.ndarray:
+        """The row of theta for each prototype."""
+        if self.scope == "global":
+            return np.zeros(len(labels), dtype=np.int64)
+        if self.scope == "class":
+            return labels.astype(np.int64)
+        return np.arange(len(labels), dtype=np.int64)
+
+    def n_slots(self, labels: np.ndarray, n_classes: int) -> int:
+        """How many rows theta has."""
+        return {"global": 1, "class": n_classes, "prototype": len(labels)}[self.scope]
+
+    def total(self, n_features: int) -> float:
+        """What the weights (or the trace of Lambda) sum to."""
+        return float(n_features) if self.normalization == "mean" else 1.0
+
+    def start(self, positions: np.ndarray, labels: np.ndarray, data: TrainingSet) -> PrototypeSet:
+        """Prototypes at `positions` under the metric's first parameters."""
+        theta = self.initial_theta(self.n_slots(labels, data.n_classes), data)
+        return PrototypeSet(
+            np.ascontiguousarray(positions, dtype=data.dtype),
+            np.ascontiguousarray(labels, dtype=np.int64),
+            theta.astype(data.dtype),
+            self.slots(labels),
+        )
+
+    def initial_theta(self, n_slots: int, data: TrainingSet) -> np.ndarray:
+        """The first parameters, one row a slot."""
+        raise NotImplementedError("abstract: a metric says where it starts")
+
+    def rate_unit(self, mean_distance: float, squared_half_range: float, n_features: int, relative: bool) -> float:
+        """What the metric's rate is measured in, so that scaling all features by one factor changes nothing.
+
+        relative : whether the loss depends on ratios of distances only, as GLVQ and LPD do
+        """
+        return 1.0
+
+    def distances(self, X: np.ndarray, prototypes: PrototypeSet) -> np.ndarray:
+        """Squared distances, (n_samples, n_prototypes)."""
+        raise NotImplementedError("abstract: a metric measures distances")
+
+    def gradient(
+        self, X: np.ndarray, prototypes: PrototypeSet, pull: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Sums over the samples of pull dD/dm and of pull dD/dtheta; pull[n, i] = d loss_n / d D_ni."""
+        raise NotImplementedError("abstract: a metric has a gradient")
+
+    def project(self, theta: np.ndarray) -> np.ndarray:
+        """The nearest valid parameters, in the sense the paper uses."""
+        return theta
+
+    def free(self, theta: np.ndarray, gradient: np.ndarray) -> np.ndarray:
+        """The gradient at valid `theta` with respect to parameters that `project` would scale back to it."""
+        return gradient
+
+    def lower_bound(self) -> float | None:
+        """The smallest value of a parameter, None where there is none."""
+        return None
+
+    def pack(self, prototypes: PrototypeSet) -> Packed:
+        """Writable copies in the layout of the compiled functions."""
+        raise NotImplementedError("abstract: a metric has compiled parts")
+
+
+def centred(X: np.ndarray, positions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Samples and prototypes moved so that the prototypes' mean is the origin.
+
+    |x|^2 - 2 x'm + |m|^2 loses all digits when the data lies far from the origin; distances do not care where it is.
+    """
+    origin = positions.mean(axis=0)
+    return X - origin, positions - origin
+
+
+def expanded_distances(X: np.ndarray, positions: np.ndarray) -> np.ndarray:
+    """|x|^2 - 2 x'm + |m|^2 by one matrix product, rounding below zero clipped."""
+    D = X @ positions.T
+    D *= -2.0
+    D += np.einsum("ij,ij->i", X, X)[:, None]
+    D += np.einsum("ij,ij->i", positions, positions)
+    return np.maximum(D, 0.0, out=D)

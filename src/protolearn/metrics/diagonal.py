@@ -1,0 +1,153 @@
+"""Weighted squared Euclidean distance: one non-negative weight a feature (GRLVQ, LOGM-PIW, LOGM-PDW)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from protolearn.compiled import VECTORISED, compiled
+from protolearn.metrics.base import (
+    METRICS,
+    Metric,
+    Packed,
+    centred,
+    fill_signature,
+    finish_signature,
+    step_signature,
+)
+from protolearn.prototypes import PrototypeSet
+
+if TYPE_CHECKING:
+    from protolearn.data import TrainingSet
+
+
+@dataclass(frozen=True)
+class Diagonal(Metric):
+    """Squared distance with one weight a feature, shared or one vector a class or a prototype.
+
+        D_i           = sum_p lam^p (x^p - m_i^p)^2          LOGM (27), (30)
+        dD_i/dm_i^p    = -2 lam^p (x^p - m_i^p)               (28), (31)
+        dD_i/dlam^p    = (x^p - m_i^p)^2                      (29) with the sign corrected, (32)
+
+    After each update negative weights become 0 and the vector is scaled to its sum: the number of features
+    (normalization="mean", so that the start is the Euclidean distance and a weight of 1 is an average one) or 1
+    ("sum", as printed). A vector clipped to all zeros goes back to equal weights.
+    A weight may reach the number of features, and 2 eta c lam then passes 1: the pull would overshoot x and run away.
+    The step of each feature is bounded by 1, as for the Euclidean distance.
+    """
+
+    scope: str = "global"
+    normalization: str = "mean"
+
+    def initial_theta(self, n_slots: int, data: TrainingSet) -> np.ndarray:
+        return np.full((n_slots, data.n_features), self.total(data.n_features) / data.n_features)
+
+    def rate_unit(self, mean_distance: float, squared_half_range: float, n_features: int, relative: bool) -> float:
+        mean_weight = self.total(n_features) / n_features
+        return (mean_weight**2 if relative else 1.0) / squared_half_range
+
+    def distances(self, X: np.ndarray, prototypes: PrototypeSet) -> np.ndarray:
+        X, W = centred(X, prototypes.positions)
+        weights = prototypes.theta[prototypes.slot]
+        D = X @ (weights * W).T
+        D *= -2.0
+        D += (X * X) @ weights.T
+        D += np.einsum("ij,ij,ij->i", weights, W, W)
+        return np.maximum(D, 0.0, out=D)
+
+    def gradient(
+        self, X: np.ndarray, prototypes: PrototypeSet, pull: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        X, W = centred(X, prototypes.positions)
+        mass = pull.sum(axis=0)[:, None]
+        first = pull.T @ X
+        by_prototype = pull.T @ (X * X) - 2.0 * W * first + mass * W * W
+        theta = np.zeros_like(prototypes.theta)
+        np.add.at(theta, prototypes.slot, by_prototype)
+        return -2.0 * prototypes.theta[prototypes.slot] * (first - mass * W), theta
+
+    def project(self, theta: np.ndarray) -> np.ndarray:
+        clipped = np.maximum(theta, 0.0)
+        sums = clipped.sum(axis=1, keepdims=True)
+        clipped = np.where(sums > 0, clipped, 1.0)
+        total = self.total(theta.shape[1])
+        return (clipped * (total / clipped.sum(axis=1, keepdims=True))).astype(theta.dtype, copy=False)
+
+    def free(self, theta: np.ndarray, gradient: np.ndarray) -> np.ndarray:
+        return gradient - np.sum(gradient * theta, axis=1, keepdims=True) / self.total(theta.shape[1])
+
+    def lower_bound(self) -> float | None:
+        return 0.0
+
+    def pack(self, prototypes: PrototypeSet) -> Packed:
+        dtype = prototypes.positions.dtype
+        return Packed(
+            positions=prototypes.positions.copy(order="C"),
+            theta=np.array(prototypes.theta[:, None, :], order="C"),
+            slot=prototypes.slot,
+            labels=prototypes.labels,
+            work=np.empty(0, dtype=dtype),
+            fill=fill_weighted.of(dtype),
+            step=step_weighted.of(dtype),
+            finish=clip_and_normalise.of(dtype),
+            unpack=lambda W, T: (W, T[:, 0, :]),
+        )
+
+
+METRICS.add("relevance", Diagonal("global"))
+METRICS.add("class_relevance", Diagonal("class"))
+METRICS.add("local_relevance", Diagonal("prototype"))
+
+
+@compiled(fill_signature, fastmath=VECTORISED)
+def fill_weighted(x, W, T, slot, work, D):
+    """Weighted distances, one prototype a row."""
+    n, d = W.shape
+    for i in range(n):
+        w = W[i]
+        lam = T[slot[i], 0]
+        s = x.dtype.type(0)
+        for j in range(d):
+            v = x[j] - w[j]
+            s += lam[j] * v * v
+        D[i] = s
+
+
+@compiled(step_signature, fastmath=VECTORISED)
+def step_weighted(x, W, T, slot, i, pull, eta, G, work):
+    """G^p += c (x^p - m^p)^2, then m^p += 2 eta c lam^p (x^p - m^p)."""
+    one = x.dtype.type(1)
+    w = W[i]
+    lam = T[slot[i], 0]
+    if G.shape[0] > 0:
+        g = G[slot[i], 0]
+        c = x.dtype.type(pull)
+        for j in range(x.shape[0]):
+            v = x[j] - w[j]
+            g[j] += c * v * v
+    factor = x.dtype.type(2.0 * eta * pull)
+    for j in range(x.shape[0]):
+        w[j] += min(max(factor * lam[j], -one), one) * (x[j] - w[j])
+
+
+@compiled(finish_signature, fastmath=VECTORISED)
+def clip_and_normalise(T, s, rho, total, G):
+    """lam -= rho G; negatives to 0; scaled to `total`; all zeros to equal weights."""
+    lam = T[s, 0]
+    g = G[s, 0]
+    zero = lam.dtype.type(0)
+    rate = lam.dtype.type(rho)
+    sum_ = zero
+    for j in range(lam.shape[0]):
+        lam[j] = max(lam[j] - rate * g[j], zero)
+        sum_ += lam[j]
+        g[j] = zero
+    if sum_ > 0:
+        scale = lam.dtype.type(total / sum_)
+        for j in range(lam.shape[0]):
+            lam[j] *= scale
+    else:
+        for j in range(lam.shape[0]):
+            lam[j] = lam.dtype.type(total / lam.shape[0])

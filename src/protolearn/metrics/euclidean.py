@@ -1,0 +1,152 @@
+"""The squared Euclidean distance."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from protolearn.compiled import VECTORISED, compiled
+from protolearn.metrics.base import (
+    METRICS,
+    Metric,
+    Packed,
+    centred,
+    expanded_distances,
+    fill_signature,
+    finish_signature,
+    step_signature,
+)
+from protolearn.prototypes import PrototypeSet
+
+if TYPE_CHECKING:
+    from protolearn.data import TrainingSet
+
+# Measured with float32, one core: at 16 features and 390 prototypes running across prototypes gives 25 GFLOP/s and
+# across features 18; at 256 and 50 it gives 26 against 48.
+_ACROSS_PROTOTYPES_FROM = 128
+_ACROSS_PROTOTYPES_MOST_FEATURES = 64
+
+
+@dataclass(frozen=True)
+class Euclidean(Metric):
+    """Squared Euclidean distance.
+
+        D_i      = sum_j (x_j - m_ij)^2
+        dD_i/dm_i = -2 (x - m_i)
+
+    A pull towards x never passes x, a push never more than doubles the distance: |2 eta c| is bounded by 1.
+    """
+
+    adaptive: ClassVar[bool] = False
+
+    def initial_theta(self, n_slots: int, data: TrainingSet) -> np.ndarray:
+        return np.empty((n_slots, 0))
+
+    def distances(self, X: np.ndarray, prototypes: PrototypeSet) -> np.ndarray:
+        return expanded_distances(*centred(X, prototypes.positions))
+
+    def gradient(
+        self, X: np.ndarray, prototypes: PrototypeSet, pull: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        X, W = centred(X, prototypes.positions)
+        return -2.0 * (pull.T @ X - pull.sum(axis=0)[:, None] * W), np.zeros_like(prototypes.theta)
+
+    def pack(self, prototypes: PrototypeSet) -> Packed:
+        n_prototypes, n_features = prototypes.positions.shape
+        dtype = prototypes.positions.dtype
+        by_column = n_prototypes >= _ACROSS_PROTOTYPES_FROM and n_features <= _ACROSS_PROTOTYPES_MOST_FEATURES
+        positions = prototypes.positions.T if by_column else prototypes.positions
+        theta = prototypes.theta
+        return Packed(
+            positions=positions.copy(order="C"),
+            theta=np.empty((len(theta), 0, 0), dtype=dtype),
+            slot=prototypes.slot,
+            labels=prototypes.labels,
+            work=np.empty(0, dtype=dtype),
+            fill=(fill_columns if by_column else fill_rows).of(dtype),
+            step=(step_column if by_column else step_row).of(dtype),
+            finish=nothing_to_learn.of(dtype),
+            unpack=lambda W, T: (W.T if by_column else W, theta),
+        )
+
+
+METRICS.add("euclidean", Euclidean())
+
+
+@compiled(fill_signature, fastmath=VECTORISED)
+def fill_rows(x, W, T, slot, work, D):
+    """Distances with one prototype a row, four rows at a time so that each x_j is loaded once for them."""
+    n, d = W.shape
+    i = 0
+    while i + 4 <= n:
+        w0, w1, w2, w3 = W[i], W[i + 1], W[i + 2], W[i + 3]
+        s0 = s1 = s2 = s3 = x.dtype.type(0)
+        for j in range(d):
+            v0 = x[j] - w0[j]
+            v1 = x[j] - w1[j]
+            v2 = x[j] - w2[j]
+            v3 = x[j] - w3[j]
+            s0 += v0 * v0
+            s1 += v1 * v1
+            s2 += v2 * v2
+            s3 += v3 * v3
+        D[i], D[i + 1], D[i + 2], D[i + 3] = s0, s1, s2, s3
+        i += 4
+    while i < n:
+        w0 = W[i]
+        s0 = x.dtype.type(0)
+        for j in range(d):
+            v0 = x[j] - w0[j]
+            s0 += v0 * v0
+        D[i] = s0
+        i += 1
+
+
+@compiled(fill_signature, fastmath=VECTORISED)
+def fill_columns(x, W, T, slot, work, D):
+    """Distances with one prototype a column, four features at a time so that D is loaded once for them."""
+    d, n = W.shape
+    for i in range(n):
+        D[i] = 0
+    j = 0
+    while j + 4 <= d:
+        x0, x1, x2, x3 = x[j], x[j + 1], x[j + 2], x[j + 3]
+        w0, w1, w2, w3 = W[j], W[j + 1], W[j + 2], W[j + 3]
+        for i in range(n):
+            v0 = x0 - w0[i]
+            v1 = x1 - w1[i]
+            v2 = x2 - w2[i]
+            v3 = x3 - w3[i]
+            D[i] += v0 * v0 + v1 * v1 + v2 * v2 + v3 * v3
+        j += 4
+    while j < d:
+        x0 = x[j]
+        w0 = W[j]
+        for i in range(n):
+            v0 = x0 - w0[i]
+            D[i] += v0 * v0
+        j += 1
+
+
+@compiled(step_signature, fastmath=VECTORISED)
+def step_row(x, W, T, slot, i, pull, eta, G, work):
+    """m_i += 2 eta c (x - m_i)."""
+    share = x.dtype.type(min(max(2.0 * eta * pull, -1.0), 1.0))
+    w = W[i]
+    for j in range(x.shape[0]):
+        w[j] += share * (x[j] - w[j])
+
+
+@compiled(step_signature, fastmath=VECTORISED)
+def step_column(x, W, T, slot, i, pull, eta, G, work):
+    """m_i += 2 eta c (x - m_i)."""
+    share = x.dtype.type(min(max(2.0 * eta * pull, -1.0), 1.0))
+    for j in range(x.shape[0]):
+        W[j, i] += share * (x[j] - W[j, i])
+
+
+@compiled(finish_signature)
+def nothing_to_learn(T, s, rho, total, G):
+    """The Euclidean distance has no parameters."""

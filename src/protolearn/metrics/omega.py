@@ -1,0 +1,199 @@
+"""Full or low-rank matrix distance through its factor Omega (GMLVQ, LGMLVQ)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from protolearn.compiled import VECTORISED, compiled
+from protolearn.metrics.base import (
+    METRICS,
+    Metric,
+    Packed,
+    centred,
+    expanded_distances,
+    fill_signature,
+    finish_signature,
+    step_signature,
+)
+from protolearn.parameters import check_count
+from protolearn.prototypes import PrototypeSet
+
+if TYPE_CHECKING:
+    from protolearn.data import TrainingSet
+
+
+@dataclass(frozen=True)
+class Omega(Metric):
+    """Squared distance after a learned linear map, shared or one map a class or a prototype.
+
+        D_i        = |Omega (x - m_i)|^2 = v' Lambda v, Lambda = Omega'Omega      LaMaLVQ (1)
+        dD_i/dm_i   = -2 Lambda (x - m_i)
+        dD_i/dOmega = 2 Omega v v'
+
+    Omega has `n_components` rows. It starts at the identity or, with fewer rows than features, at the leading
+    principal axes of the data; after each step it is scaled so that trace(Lambda) is the number of features
+    (normalization="mean") or 1 ("sum", as printed). A position never moves further than its distance to the sample.
+    """
+
+    n_components: int | None = None
+    scope: str = "global"
+    normalization: str = "mean"
+
+    def check(self) -> None:
+        super().check()
+        check_count("n_components", self.n_components, optional=True)
+
+    def initial_theta(self, n_slots: int, data: TrainingSet) -> np.ndarray:
+        d = data.n_features
+        rows = d if self.n_components is None else self.n_components
+        if rows > d:
+            raise ValueError(
+                f"n_components={rows} is more than the {d} features of X; choose at most {d}, or None for all."
+            )
+        axes = np.eye(d) if rows == d else np.linalg.eigh(data.covariance)[1][:, ::-1].T[:rows]
+        return np.repeat(axes[None] * np.sqrt(self.total(d) / rows), n_slots, axis=0)
+
+    def rate_unit(self, mean_distance: float, squared_half_range: float, n_features: int, relative: bool) -> float:
+        mean_weight = self.total(n_features) / n_features
+        return (mean_weight if relative else 1.0) / mean_distance
+
+    def distances(self, X: np.ndarray, prototypes: PrototypeSet) -> np.ndarray:
+        X, W = centred(X, prototypes.positions)
+        D = np.empty((len(X), len(W)), dtype=np.result_type(X, W))
+        for members, omega in _groups(prototypes):
+            D[:, members] = expanded_distances(X @ omega.T, W[members] @ omega.T)
+        return D
+
+    def gradient(
+        self, X: np.ndarray, prototypes: PrototypeSet, pull: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        X, W = centred(X, prototypes.positions)
+        positions = np.empty_like(W)
+        theta = np.zeros_like(prototypes.theta)
+        for members, omega in _groups(prototypes):
+            c, w = pull[:, members], W[members]
+            mass = c.sum(axis=0)[:, None]
+            first = c.T @ X
+            positions[members] = -2.0 * ((first - mass * w) @ omega.T) @ omega
+            # sum c v v' by its four products: x x' over samples, the mixed ones and m m' over prototypes.
+            scatter = (X * c.sum(axis=1)[:, None]).T @ X - first.T @ w - w.T @ first + (w * mass).T @ w
+            theta[prototypes.slot[members[0]]] = 2.0 * omega @ scatter
+        return positions, theta
+
+    def project(self, theta: np.ndarray) -> np.ndarray:
+        squares = np.sum(theta * theta, axis=(1, 2), keepdims=True)
+        scale = np.sqrt(self.total(theta.shape[2]) / np.where(squares > 0, squares, 1.0))
+        return (theta * scale).astype(theta.dtype, copy=False)
+
+    def free(self, theta: np.ndarray, gradient: np.ndarray) -> np.ndarray:
+        along = np.sum(gradient * theta, axis=(1, 2), keepdims=True) / self.total(theta.shape[2])
+        return gradient - along * theta
+
+    def pack(self, prototypes: PrototypeSet) -> Packed:
+        dtype = prototypes.positions.dtype
+        _, rows, d = prototypes.theta.shape
+        return Packed(
+            positions=prototypes.positions.copy(order="C"),
+            theta=prototypes.theta.copy(order="C"),
+            slot=prototypes.slot,
+            labels=prototypes.labels,
+            work=np.empty(2 * d + rows, dtype=dtype),
+            fill=fill_mapped.of(dtype),
+            step=step_mapped.of(dtype),
+            finish=normalise_trace.of(dtype),
+            unpack=lambda W, T: (W, T),
+        )
+
+
+METRICS.add("omega", Omega())
+METRICS.add("class_omega", Omega(scope="class"))
+METRICS.add("local_omega", Omega(scope="prototype"))
+
+
+def _groups(prototypes: PrototypeSet):
+    """The prototypes of each slot, and the slot's Omega."""
+    for slot in np.unique(prototypes.slot):
+        yield np.flatnonzero(prototypes.slot == slot), prototypes.theta[slot]
+
+
+@compiled(fill_signature, fastmath=VECTORISED)
+def fill_mapped(x, W, T, slot, work, D):
+    """Distances after the map, one prototype a row."""
+    n, d = W.shape
+    v = work[:d]
+    for i in range(n):
+        for j in range(d):
+            v[j] = x[j] - W[i, j]
+        omega = T[slot[i]]
+        s = x.dtype.type(0)
+        for r in range(omega.shape[0]):
+            row = omega[r]
+            u = x.dtype.type(0)
+            for j in range(d):
+                u += row[j] * v[j]
+            s += u * u
+        D[i] = s
+
+
+@compiled(step_signature, fastmath=VECTORISED)
+def step_mapped(x, W, T, slot, i, pull, eta, G, work):
+    """G += c 2 (Omega v) v', then m += 2 eta c Omega' (Omega v), no further than |v|."""
+    d = x.shape[0]
+    omega = T[slot[i]]
+    rows = omega.shape[0]
+    v = work[:d]
+    move = work[d : 2 * d]
+    u = work[2 * d : 2 * d + rows]
+    length = 0.0
+    for j in range(d):
+        v[j] = x[j] - W[i, j]
+        move[j] = 0
+        length += v[j] * v[j]
+    for r in range(rows):
+        row = omega[r]
+        s = x.dtype.type(0)
+        for j in range(d):
+            s += row[j] * v[j]
+        u[r] = s
+        for j in range(d):
+            move[j] += s * row[j]
+    if G.shape[0] > 0:
+        for r in range(rows):
+            g = G[slot[i], r]
+            c = x.dtype.type(2.0 * pull * u[r])
+            for j in range(d):
+                g[j] += c * v[j]
+    moved = 0.0
+    for j in range(d):
+        moved += move[j] * move[j]
+    factor = 2.0 * eta * pull
+    if factor * factor * moved > length:
+        factor *= np.sqrt(length / (factor * factor * moved))
+    share = x.dtype.type(factor)
+    for j in range(d):
+        W[i, j] += share * move[j]
+
+
+@compiled(finish_signature, fastmath=VECTORISED)
+def normalise_trace(T, s, rho, total, G):
+    """Omega -= rho G, scaled to trace(Omega'Omega) = total."""
+    rows, d = T[s].shape
+    rate = T.dtype.type(rho)
+    squares = 0.0
+    for r in range(rows):
+        row = T[s, r]
+        g = G[s, r]
+        q = T.dtype.type(0)
+        for j in range(d):
+            row[j] -= rate * g[j]
+            q += row[j] * row[j]
+            g[j] = 0
+        squares += q
+    if squares > 0:
+        scale = T.dtype.type(np.sqrt(total / squares))
+        for r in range(rows):
+            for j in range(d):
+                T[s, r, j] *= scale

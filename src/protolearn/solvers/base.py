@@ -1,0 +1,107 @@
+"""What every solver receives and returns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from protolearn.losses import Loss
+from protolearn.metrics import Metric
+from protolearn.prototypes import PrototypeSet
+from protolearn.registry import Registry
+from protolearn.schedules import Schedule
+
+SOLVERS = Registry("solver")
+
+# Called after each epoch with (epoch from 1, mean loss, prototypes as a function); True stops the fit.
+Watcher = Callable[[int, float, Callable[[], PrototypeSet]], bool]
+
+
+@dataclass(frozen=True)
+class Objective:
+    """A loss under a metric, with its numbers."""
+
+    loss: Loss
+    metric: Metric
+    slope: float
+    regularization: float = 0.0
+
+    def parameters(self, labels: np.ndarray) -> np.ndarray:
+        """What the compiled loss reads."""
+        return self.loss.parameters(self.slope, self.regularization, labels)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How to minimise: numbers that are already in the units of the data.
+
+    max_iter : epochs
+    position_rate, metric_rate : eta(0) and rho(0); 0 freezes the positions or the metric
+    schedule : factor of both at a step
+    annealing : factor of the slope after each presented sample
+    shuffle : a new random order each epoch; else the rows as they stand, over and over
+    tol : stop when the relative change of the mean loss is below; None never stops (online) or 1e-6 (batch)
+    scale : mean squared distance to the nearest start: the unit of squared distances
+    batch_size : rows of a mini-batch
+    first_step, n_steps : where a schedule starts and ends; n_steps None means max_iter epochs
+    watch : called after each epoch
+    """
+
+    max_iter: int
+    position_rate: float
+    metric_rate: float
+    schedule: Schedule
+    random: np.random.RandomState
+    scale: float
+    annealing: float = 1.0
+    shuffle: bool = True
+    tol: float | None = None
+    batch_size: int = 128
+    first_step: int = 0
+    n_steps: int | None = None
+    rates: np.ndarray | None = None
+    watch: Watcher | None = None
+
+
+@dataclass
+class Solution:
+    """Where a solver arrived.
+
+    message : empty, or the one sentence the user must read
+    interrupted : Ctrl-C was pressed; the prototypes are those of that moment
+    """
+
+    prototypes: PrototypeSet
+    loss_curve: list[float] = field(default_factory=list)
+    n_iter: int = 0
+    n_steps: int = 0
+    rates: np.ndarray | None = None
+    message: str = ""
+    interrupted: bool = False
+
+
+DIVERGED = (
+    "Learning diverged in epoch {epoch}: a distance was no longer finite. The prototypes of before are kept; choose a "
+    "learning_rate below {rate:g}, or scale the features."
+)
+
+
+class LossWatch:
+    """Stops when the mean loss no longer changes, or when the watcher says so."""
+
+    def __init__(self, tol: float | None, watch: Watcher | None) -> None:
+        self.tol = tol
+        self.watch = watch
+        self.curve: list[float] = []
+
+    def ends(self, value: float, prototypes: Callable[[], PrototypeSet]) -> bool:
+        """Note the loss of one more epoch; True where it was the last."""
+        self.curve.append(float(value))
+        if self.watch is not None and self.watch(len(self.curve), float(value), prototypes):
+            return True
+        if self.tol is None or len(self.curve) < 2:
+            return False
+        before, now = self.curve[-2:]
+        return abs(before - now) <= self.tol * max(abs(before), abs(now))

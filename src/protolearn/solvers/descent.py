@@ -1,0 +1,221 @@
+"""Batch and mini-batch descent on the same gradient: `gradient`, `lbfgs`, `adam`.
+
+All three work on positions divided by the root of the mean distance to the nearest start, so that they and the metric
+parameters, whose mean weight is about 1, are of one size, whatever the units of the data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy.optimize import minimize
+
+from protolearn.data import TrainingSet
+from protolearn.prototypes import PrototypeSet
+from protolearn.solvers.base import DIVERGED, SOLVERS, LossWatch, Objective, Plan, Solution
+from protolearn.solvers.batch import Gradient, mean_gradient, value_and_gradient
+
+_DEFAULT_TOL = 1e-6
+# Sufficient decrease, and how often a step is halved before the point counts as a minimum.
+_ARMIJO, _HALVINGS = 1e-4, 40
+# Adam moves each number by about its rate a step; the rate is measured in the unit of the positions.
+_ADAM_RATE, _ADAM_MOMENTS, _ADAM_FLOOR = 0.02, (0.9, 0.999), 1e-8
+
+
+class _Variables:
+    """One flat float64 vector for the positions and metric parameters that are learned."""
+
+    def __init__(self, start: PrototypeSet, objective: Objective, plan: Plan) -> None:
+        self.start, self.metric = start, objective.metric
+        self.unit = np.sqrt(plan.scale)
+        self.learns_positions = plan.position_rate > 0
+        self.learns_metric = self.metric.adaptive and plan.metric_rate > 0
+        self.n_positions = start.positions.size if self.learns_positions else 0
+
+    def flat(self, positions: np.ndarray, theta: np.ndarray) -> np.ndarray:
+        parts = [positions.ravel()] if self.learns_positions else []
+        parts += [theta.ravel()] if self.learns_metric else []
+        return np.concatenate([np.asarray(part, dtype=np.float64) for part in parts] or [np.empty(0)])
+
+    def vector(self, prototypes: PrototypeSet) -> np.ndarray:
+        return self.flat(prototypes.positions.astype(np.float64) / self.unit, prototypes.theta)
+
+    def prototypes(self, vector: np.ndarray) -> PrototypeSet:
+        positions, theta = self.start.positions, self.start.theta
+        if self.learns_positions:
+            positions = (vector[: self.n_positions] * self.unit).reshape(positions.shape)
+        if self.learns_metric:
+            theta = self.metric.project(vector[self.n_positions :].reshape(theta.shape))
+        return self.start.moved(positions, theta).astype(self.start.positions.dtype)
+
+    def gradient(self, vector: np.ndarray, at: PrototypeSet, gradient: Gradient) -> np.ndarray:
+        """By the vector: through the unit of the positions, and through the normalisation of the metric."""
+        theta = gradient.theta
+        if self.learns_metric:
+            raw = vector[self.n_positions :].reshape(theta.shape)
+            theta = self.metric.free(at.theta, theta) * _scale_of(raw, at.theta)
+        return self.flat(gradient.positions * self.unit, theta)
+
+    def bounds(self) -> list[tuple[float | None, float | None]]:
+        low = self.metric.lower_bound()
+        n_theta = self.start.theta.size if self.learns_metric else 0
+        return [(None, None)] * self.n_positions + [(low, None)] * n_theta
+
+    def clip(self, vector: np.ndarray) -> np.ndarray:
+        """A vector whose metric part is valid, hence equal to what `prototypes` makes of it."""
+        return self.vector(self.prototypes(vector)) if self.learns_metric else vector
+
+
+def _scale_of(raw: np.ndarray, projected: np.ndarray) -> np.ndarray:
+    """The factor by which `project` scaled each slot; 1 for a slot of zeros."""
+    axes = tuple(range(1, raw.ndim))
+    size = np.abs(raw).sum(axis=axes, keepdims=True)
+    return np.where(size > 0, np.abs(projected).sum(axis=axes, keepdims=True) / np.where(size > 0, size, 1.0), 1.0)
+
+
+def gradient(start: PrototypeSet, data: TrainingSet, objective: Objective, plan: Plan) -> Solution:
+    """Batch gradient descent: one step an epoch along the mean gradient, its length found by search.
+
+    The first step is the plan's position rate; later ones follow Barzilai and Borwein (1988). A step is halved until
+    the loss falls by the Armijo rule, so the loss never rises.
+    """
+    return _iterate(start, data, objective, plan, _search_steps)
+
+
+def adam(start: PrototypeSet, data: TrainingSet, objective: Objective, plan: Plan) -> Solution:
+    """Adam (Kingma and Ba 2015) on mini-batches of `batch_size` rows, its rate following the schedule."""
+    return _iterate(start, data, objective, plan, _adam_epochs)
+
+
+def lbfgs(start: PrototypeSet, data: TrainingSet, objective: Objective, plan: Plan) -> Solution:
+    """L-BFGS by scipy, `max_iter` iterations; non-negative weights by bounds, their normalisation by the chain rule."""
+    variables = _Variables(start, objective, plan)
+    watch = LossWatch(None, plan.watch)
+    result = Solution(start)
+    best = variables.vector(start)
+    last = np.inf
+
+    def value_and_slope(vector: np.ndarray) -> tuple[float, np.ndarray]:
+        nonlocal last
+        prototypes = variables.prototypes(vector)
+        found = mean_gradient(prototypes, data, objective)
+        last = found.value
+        return found.value, variables.gradient(vector, prototypes, found)
+
+    def note(intermediate_result) -> None:
+        nonlocal best
+        best = intermediate_result.x.copy()
+        if watch.ends(intermediate_result.fun, lambda: variables.prototypes(best)):
+            raise StopIteration
+
+    tol = _DEFAULT_TOL if plan.tol is None else plan.tol
+    try:
+        found = minimize(
+            value_and_slope,
+            best,
+            jac=True,
+            method="L-BFGS-B",
+            bounds=variables.bounds(),
+            callback=note,
+            options={"maxiter": plan.max_iter, "ftol": tol * 1e-2, "gtol": tol * 1e-2, "maxfun": 15 * plan.max_iter},
+        )
+        best = found.x
+        if not watch.curve:
+            watch.curve.append(float(last))
+    except KeyboardInterrupt:
+        result.interrupted = True
+    _finish(result, variables, best, watch, plan, objective)
+    return result
+
+
+def _iterate(
+    start: PrototypeSet, data: TrainingSet, objective: Objective, plan: Plan, steps: Callable
+) -> Solution:
+    variables = _Variables(start, objective, plan)
+    watch = LossWatch(_DEFAULT_TOL if plan.tol is None else plan.tol, plan.watch)
+    result = Solution(start)
+    vector = variables.vector(start)
+    try:
+        for value, candidate in steps(variables, vector, data, objective, plan):
+            if not (np.isfinite(value) and np.isfinite(candidate).all()):
+                result.message = DIVERGED.format(
+                    epoch=len(watch.curve) + 1, rate=plan.position_rate / objective.loss.rate_unit(plan.scale)
+                )
+                break
+            vector = candidate
+            if watch.ends(value, lambda vector=vector: variables.prototypes(vector)):
+                break
+    except KeyboardInterrupt:
+        result.interrupted = True
+    _finish(result, variables, vector, watch, plan, objective)
+    return result
+
+
+def _finish(
+    result: Solution, variables: _Variables, vector: np.ndarray, watch: LossWatch, plan: Plan, objective: Objective
+) -> None:
+    result.loss_curve = watch.curve
+    result.n_iter = max(len(watch.curve), 1)
+    if np.isfinite(vector).all():
+        result.prototypes = variables.prototypes(vector)
+
+
+def _search_steps(variables: _Variables, vector: np.ndarray, data: TrainingSet, objective: Objective, plan: Plan):
+    def measure(at: np.ndarray) -> tuple[float, np.ndarray]:
+        prototypes = variables.prototypes(at)
+        found = mean_gradient(prototypes, data, objective)
+        return found.value, variables.gradient(at, prototypes, found)
+
+    value, slope = measure(vector)
+    if not np.isfinite(value):
+        yield value, vector
+        return
+    step = max(plan.position_rate, plan.metric_rate) / plan.scale
+    for _ in range(plan.max_iter):
+        for _ in range(_HALVINGS):
+            candidate = variables.clip(vector - step * slope)
+            new_value, new_slope = measure(candidate)
+            if new_value <= value - _ARMIJO / step * np.sum((candidate - vector) ** 2):
+                break
+            step /= 2
+        else:
+            yield value, vector
+            return
+        moved, bent = candidate - vector, new_slope - slope
+        curvature = moved @ bent
+        step = (moved @ moved) / curvature if curvature > 0 else 2 * step
+        vector, value, slope = candidate, new_value, new_slope
+        yield value, vector
+
+
+def _adam_epochs(variables: _Variables, vector: np.ndarray, data: TrainingSet, objective: Objective, plan: Plan):
+    tau = (plan.position_rate or plan.metric_rate) / objective.loss.rate_unit(plan.scale)
+    n_batches = -(-data.n_samples // plan.batch_size)
+    n_steps = plan.n_steps or plan.max_iter * n_batches
+    first, second = np.zeros_like(vector), np.zeros_like(vector)
+    keep_first, keep_second = _ADAM_MOMENTS
+    step = plan.first_step
+    for _ in range(plan.max_iter):
+        order = data.content_order[plan.random.permutation(data.n_samples)] if plan.shuffle else np.arange(data.n_samples)
+        total = 0.0
+        for start in range(0, data.n_samples, plan.batch_size):
+            rows = order[start : start + plan.batch_size]
+            prototypes = variables.prototypes(vector)
+            weight = data.weights(rows)
+            found = value_and_gradient(prototypes, data.rows(rows), data.y[rows], weight, objective)
+            total += found.value
+            slope = variables.gradient(vector, prototypes, found / (weight.sum() or 1.0))
+            rate = _ADAM_RATE * tau * float(plan.schedule(step, n_steps))
+            step += 1
+            first = keep_first * first + (1 - keep_first) * slope
+            second = keep_second * second + (1 - keep_second) * slope**2
+            corrected = first / (1 - keep_first**step)
+            spread = np.sqrt(second / (1 - keep_second**step))
+            vector = variables.clip(vector - rate * corrected / (spread + _ADAM_FLOOR * (spread.max(initial=0) or 1.0)))
+        yield total / data.total_weight, vector
+
+
+SOLVERS.add("gradient", gradient)
+SOLVERS.add("lbfgs", lbfgs)
+SOLVERS.add("adam", adam)

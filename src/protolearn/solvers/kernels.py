@@ -1,0 +1,164 @@
+"""The compiled loops: they know neither the loss nor the metric, both come in as functions.
+
+One epoch kernel serves all losses of a kind under all metrics, so numba compiles it once for each number type.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import types
+
+from protolearn.compiled import compiled, inline, matrix, stack, vector
+from protolearn.losses.base import field_signature, pair_signature
+from protolearn.metrics.base import fill_signature, finish_signature, step_signature
+
+
+@inline
+def own_and_rival(D, labels, k):
+    """Indices of the nearest prototype of class k and of the nearest other one; -1 where there is none."""
+    own = rival = -1
+    d_own = d_rival = np.inf
+    for i in range(D.shape[0]):
+        if labels[i] == k:
+            if D[i] < d_own:
+                d_own = D[i]
+                own = i
+        elif D[i] < d_rival:
+            d_rival = D[i]
+            rival = i
+    return own, rival
+
+
+def _epoch_signature(number: Any, loss: Any) -> Any:
+    return types.int64(
+        matrix(number),  # X
+        vector(types.int64),  # y
+        vector(types.float64),  # share of a step
+        vector(types.float64),  # eta of each presentation
+        vector(types.float64),  # rho of each presentation
+        vector(types.float64),  # slope of each presentation
+        matrix(number),  # W
+        stack(number),  # T
+        vector(types.int64),  # slot
+        vector(types.int64),  # labels
+        vector(number),  # work
+        stack(number),  # G
+        types.float64,  # total
+        types.float64,  # limit
+        types.FunctionType(fill_signature(number)),
+        types.FunctionType(step_signature(number)),
+        types.FunctionType(finish_signature(number)),
+        loss,
+        vector(types.float64),  # parameters
+        vector(types.float64),  # rate of each prototype
+        types.float64,  # cap of these rates, 0 where they are fixed
+        vector(types.float64),  # values
+    )
+
+
+@compiled(lambda number: _epoch_signature(number, types.FunctionType(pair_signature(number))))
+def pair_epoch(
+    X, y, share, eta, rho, slope, W, T, slot, labels, work, G, total, limit, fill, step, finish, loss, parameters,
+    rates, cap, values,
+):  # fmt: skip
+    """Show the rows of X one after the other to a loss of own and rival; returns how many were shown.
+
+    Fewer than all means that a distance was no longer finite or passed `limit`: learning has diverged.
+    """
+    D = np.empty(labels.shape[0], X.dtype)
+    alpha = parameters[1]
+    for n in range(X.shape[0]):
+        x = X[n]
+        fill(x, W, T, slot, work, D)
+        own, rival = own_and_rival(D, labels, y[n])
+        if own < 0 or rival < 0 or not (D[own] < limit and D[rival] < limit):
+            return n
+        value, pull, push = loss(D[own], D[rival], slope[n])
+        values[n] = value + alpha * D[own]
+        pull = share[n] * (pull + alpha)
+        push *= share[n]
+        if pull != 0.0:
+            step(x, W, T, slot, own, pull, eta[n] * rates[own], G, work)
+        if push != 0.0:
+            step(x, W, T, slot, rival, push, eta[n] * rates[rival], G, work)
+        if G.shape[0] > 0 and (pull != 0.0 or push != 0.0):
+            finish(T, slot[own], rho[n], total, G)
+            if slot[rival] != slot[own]:
+                finish(T, slot[rival], rho[n], total, G)
+    return X.shape[0]
+
+
+@compiled(lambda number: _epoch_signature(number, types.FunctionType(field_signature(number))))
+def field_epoch(
+    X, y, share, eta, rho, slope, W, T, slot, labels, work, G, total, limit, fill, step, finish, loss, parameters,
+    rates, cap, values,
+):  # fmt: skip
+    """As pair_epoch, for a loss or rule of the distances to all prototypes."""
+    D = np.empty(labels.shape[0], X.dtype)
+    C = np.empty(labels.shape[0], np.float64)
+    touched = np.zeros(T.shape[0], np.bool_)
+    for n in range(X.shape[0]):
+        x = X[n]
+        fill(x, W, T, slot, work, D)
+        for i in range(D.shape[0]):
+            if not D[i] < limit:
+                return n
+        parameters[0] = slope[n]
+        values[n] = loss(D, labels, y[n], parameters, C)
+        for i in range(D.shape[0]):
+            if C[i] == 0.0:
+                continue
+            step(x, W, T, slot, i, share[n] * C[i], eta[n] * rates[i], G, work)
+            touched[slot[i]] = True
+            if cap > 0.0:
+                rates[i] = min(rates[i] / (1.0 + rates[i] if C[i] > 0.0 else 1.0 - rates[i]), cap)
+        if G.shape[0] > 0:
+            for s in range(T.shape[0]):
+                if touched[s]:
+                    finish(T, s, rho[n], total, G)
+                    touched[s] = False
+    return X.shape[0]
+
+
+def _block_signature(number: Any, loss: Any) -> Any:
+    return types.float64(
+        matrix(number),  # D
+        vector(types.int64),  # y
+        vector(types.float64),  # weight
+        vector(types.int64),  # labels
+        loss,
+        vector(types.float64),  # parameters
+        matrix(number),  # C
+    )
+
+
+@compiled(lambda number: _block_signature(number, types.FunctionType(pair_signature(number))))
+def pair_block(D, y, weight, labels, loss, parameters, C):
+    """Weighted sum of the losses of a block of samples, C filled with weight times d loss / d D; NaN where D is not
+    finite."""
+    alpha = parameters[1]
+    value_sum = 0.0
+    for n in range(D.shape[0]):
+        C[n, :] = 0.0
+        own, rival = own_and_rival(D[n], labels, y[n])
+        if own < 0 or rival < 0:
+            return np.nan
+        value, pull, push = loss(D[n, own], D[n, rival], parameters[0])
+        value_sum += weight[n] * (value + alpha * D[n, own])
+        C[n, own] = weight[n] * (pull + alpha)
+        C[n, rival] = weight[n] * push
+    return value_sum
+
+
+@compiled(lambda number: _block_signature(number, types.FunctionType(field_signature(number))))
+def field_block(D, y, weight, labels, loss, parameters, C):
+    """As pair_block, for a loss of the distances to all prototypes."""
+    row = np.empty(D.shape[1], np.float64)
+    value_sum = 0.0
+    for n in range(D.shape[0]):
+        value_sum += weight[n] * loss(D[n], labels, y[n], parameters, row)
+        for i in range(D.shape[1]):
+            C[n, i] = weight[n] * row[i]
+    return value_sum

@@ -1,0 +1,129 @@
+"""One sample at a time, as the papers do it, in a compiled epoch."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from protolearn.data import TrainingSet, block_rows
+from protolearn.losses import FieldLoss
+from protolearn.metrics.base import Packed
+from protolearn.prototypes import PrototypeSet
+from protolearn.schedules import annealed
+from protolearn.solvers.base import DIVERGED, SOLVERS, LossWatch, Objective, Plan, Solution
+from protolearn.solvers.kernels import field_epoch, pair_epoch
+
+# A squared distance this many times the usual one has no other cause than a step size that is too large.
+_RUN_AWAY = 1e16
+
+
+def online(start: PrototypeSet, data: TrainingSet, objective: Objective, plan: Plan) -> Solution:
+    """Stochastic gradient descent, or a rule, over `max_iter` epochs.
+
+        m_i     <- m_i     - eta(t) c_i dD_i/dm_i
+        theta_s <- project(theta_s - rho(t) sum of c_i dD_i/dtheta_s)              SPEC 0
+
+    All gradients of a step are taken before anything moves. The loss of an epoch is the mean over its samples, each
+    as it was met.
+    """
+    rows, share = data.presentations(shuffled=plan.shuffle)
+    stream = _Stream(start, data, objective, plan, epoch_length=len(rows))
+    watch = LossWatch(plan.tol, plan.watch)
+    size = block_rows(max(data.n_features, len(start)), data.dtype.itemsize)
+    # A call of a kernel costs 0.2 ms, an epoch on a small set less: several epochs go into one call when nobody looks.
+    together = 1 if plan.watch or plan.tol is not None else max(1, size // len(rows))
+    result = Solution(start)
+    epoch = 0
+    try:
+        while epoch < plan.max_iter and not result.message:
+            count = min(together, plan.max_iter - epoch)
+            chosen = [plan.random.permutation(len(rows)) if plan.shuffle else np.arange(len(rows)) for _ in range(count)]
+            order = np.concatenate(chosen)
+            values = np.empty(len(order))
+            for first in range(0, len(order), size):
+                part = order[first : first + size]
+                shown = stream.show(rows[part], None if share is None else share[part], values[first : first + size])
+                if shown < len(part):
+                    diverged = epoch + (first + shown) // len(rows) + 1
+                    result.message = DIVERGED.format(epoch=diverged, rate=stream.step_size_hint)
+                    break
+            else:
+                epoch += count
+                ended = [
+                    watch.ends(np.average(v, weights=share if share is None else share[c]), stream.packed.prototypes)
+                    for v, c in zip(values.reshape(count, -1), chosen, strict=True)
+                ]
+                if ended[-1]:
+                    break
+    except KeyboardInterrupt:
+        result.interrupted = True
+    result.prototypes = stream.packed.prototypes()
+    result.loss_curve, result.n_iter = watch.curve, max(epoch, 1)
+    result.n_steps, result.rates = stream.step, stream.rates
+    return result
+
+
+SOLVERS.add("online", online)
+
+
+class _Stream:
+    """The state between two calls of the kernel: prototypes, step count, rates of the prototypes."""
+
+    def __init__(
+        self, start: PrototypeSet, data: TrainingSet, objective: Objective, plan: Plan, epoch_length: int
+    ) -> None:
+        self.data, self.plan, self.objective = data, plan, objective
+        self.packed: Packed = objective.metric.pack(start)
+        self.step = plan.first_step
+        self.end = plan.n_steps or plan.max_iter * epoch_length
+        self.step_size_hint = plan.position_rate / objective.loss.rate_unit(plan.scale)
+        self.parameters = objective.parameters(start.labels)
+        dtype = data.dtype
+        loss = objective.loss
+        self.epoch = (field_epoch if isinstance(loss, FieldLoss) else pair_epoch).of(dtype)
+        self.loss = loss.coefficients.of(dtype)
+        learns_metric = objective.metric.adaptive and plan.metric_rate > 0
+        self.gradient = np.zeros(self.packed.theta.shape if learns_metric else (0, 0, 0), dtype=dtype)
+        self.rates = np.ones(len(start)) if plan.rates is None else plan.rates.copy()
+        self.cap = plan.position_rate if loss.individual_rates else 0.0
+        if loss.individual_rates and plan.rates is None:
+            self.rates[:] = plan.position_rate
+        self.limit = _RUN_AWAY * plan.scale
+
+    def show(self, rows: np.ndarray, share: np.ndarray | None, values: np.ndarray) -> int:
+        """Present some rows; returns how many of them before learning diverged, and then undoes them all."""
+        plan, packed = self.plan, self.packed
+        steps = self.step + np.arange(len(rows))
+        factor = np.asarray(plan.schedule(steps, self.end), dtype=np.float64)
+        eta = np.ones(len(rows)) if self.objective.loss.individual_rates else plan.position_rate * factor
+        before = packed.positions.copy(), packed.theta.copy()
+        with np.errstate(over="ignore", invalid="ignore"):
+            shown = self.epoch(
+                self.data.rows(rows),
+                self.data.y[rows],
+                np.ones(len(rows)) if share is None else share,
+                eta if plan.position_rate > 0 else np.zeros(len(rows)),
+                plan.metric_rate * factor,
+                annealed(self.objective.slope, plan.annealing, steps),
+                packed.positions,
+                packed.theta,
+                packed.slot,
+                packed.labels,
+                packed.work,
+                self.gradient,
+                self.objective.metric.total(self.data.n_features),
+                self.limit,
+                packed.fill,
+                packed.step,
+                packed.finish,
+                self.loss,
+                self.parameters,
+                self.rates,
+                self.cap,
+                values,
+            )
+        self.step += len(rows)
+        finite = np.isfinite(packed.positions).all() and np.isfinite(packed.theta).all()
+        if shown == len(rows) and finite:
+            return shown
+        packed.positions[...], packed.theta[...] = before
+        return min(shown, len(rows) - 1)
