@@ -33,7 +33,7 @@ PARAMETERS = {
     "schedule": """{"linear", "constant", "inverse_time"} or function (step, n_steps) -> factor
         How the learning rate falls.""",
     "slope": """float, optional
-        xi; None takes the paper's, 2 / cov, or 2 for GLVQ's sigmoid, which has no unit.""",
+        xi; None takes the paper's, 2 / cov, or 10 for GLVQ's sigmoid, which has no unit.""",
     "annealing": """float
         Factor of the slope after each sample.""",
     "regularization": """float

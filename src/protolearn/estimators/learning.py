@@ -123,19 +123,16 @@ class LearningClassifier(PrototypeBase):
         self
         """
         loss, metric = self._check_parameters()
-        before = getattr(self, "classes_", None) if self.warm_start else None
         data = self._training_set(X, y, sample_weight)
-        if before is not None and not np.array_equal(before, self.classes_):
-            raise ValueError(
-                "warm_start goes on with the classes of the fit before, and y has others; set warm_start=False."
-            )
         random = check_random_state(self.random_state)
-        start = self._current_set(data, metric) if before is not None else self._start(data, metric, random)
+        goes_on = self.warm_start and hasattr(self, "prototypes_")
+        start = self._current_set(data, metric) if goes_on else self._start(data, metric, random)
         scale = mean_nearest_distance(start, data)
         solution = self._solve(loss, metric, start, data, random, scale, max_iter=self.max_iter)
         self._store(solution, loss, metric, scale, data.X.dtype)
         self._steps = solution.n_steps
         self._rates = solution.rates
+        self._stream_random = random
         if solution.interrupted:
             raise KeyboardInterrupt("fit was interrupted; the model holds the prototypes of that moment")
         return self

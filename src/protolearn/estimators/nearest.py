@@ -35,14 +35,12 @@ class NearestPrototype(PrototypeBase):
         init: Any = "kmeans",
         metric: str | Metric = "euclidean",
         metric_parameters: Any = None,
-        class_weight: Any = None,
         random_state: Any = None,
     ) -> None:
         self.n_prototypes = n_prototypes
         self.init = init
         self.metric = metric
         self.metric_parameters = metric_parameters
-        self.class_weight = class_weight
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> NearestPrototype:

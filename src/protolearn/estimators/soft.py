@@ -217,7 +217,9 @@ class RSLVQ(LearningClassifier):
 class RSLVQ1(LearningClassifier):
     """RSLVQ with the S + 1 nearest prototypes only, which saves most of the time.
 
-    LOGM (35), (36).
+    LOGM (35), (36). Where none of them is of the sample's class the paper's sum is empty and its log infinite: the
+    nearest own prototype takes the last place, or, with include_own=False, the others are only pushed, which can drive
+    prototypes out of the data.
 
     Examples
     --------
@@ -233,7 +235,7 @@ class RSLVQ1(LearningClassifier):
         n_prototypes: Any = 1,
         *,
         n_nearest: int | None = None,
-        include_own: bool = False,
+        include_own: bool = True,
         init: Any = "kmeans",
         metric: str | Metric = "euclidean",
         solver: str = "online",

@@ -50,10 +50,15 @@ class PrototypeBase(
     def _training_set(self, X: Any, y: Any, sample_weight: Any) -> TrainingSet:
         """Validated input of `fit`; sets `classes_`."""
         X, y, weight = self._check_training_set(X, y, sample_weight, reset=True)
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ValueError(f"A classifier needs two classes; y has one class, {self.classes_[0]!s}.")
-        return TrainingSet(X, codes, self._with_class_weight(weight, codes), len(self.classes_))
+        classes, codes = np.unique(y, return_inverse=True)
+        if len(classes) < 2:
+            raise ValueError(f"A classifier needs two classes; y has one class, {classes[0]!s}.")
+        if getattr(self, "warm_start", False) and not np.array_equal(getattr(self, "classes_", classes), classes):
+            raise ValueError(
+                "warm_start goes on with the classes of the fit before, and y has others; set warm_start=False."
+            )
+        self.classes_ = classes
+        return TrainingSet(X, codes, self._with_class_weight(weight, codes), len(classes))
 
     def _with_class_weight(self, weight: np.ndarray | None, codes: np.ndarray) -> np.ndarray | None:
         if self.class_weight is None:

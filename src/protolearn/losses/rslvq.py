@@ -39,7 +39,7 @@ class PrunedSoftLogLoss(PrunedLoss, name="rslvq1"):
         value = negative_log_likelihood(kept, labels, k, parameters[0], parameters[1], C)
         if value < np.inf:
             return value
-        own = log_sum = np.inf
+        own = np.inf
         nearest = kept.min()
         for i in range(D.shape[0]):
             if labels[i] == k:

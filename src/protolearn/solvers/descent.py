@@ -195,9 +195,11 @@ def _adam_epochs(variables: _Variables, vector: np.ndarray, data: TrainingSet, o
     n_steps = plan.n_steps or plan.max_iter * n_batches
     first, second = np.zeros_like(vector), np.zeros_like(vector)
     keep_first, keep_second = _ADAM_MOMENTS
-    step = plan.first_step
+    step = 0
     for _ in range(plan.max_iter):
-        order = data.content_order[plan.random.permutation(data.n_samples)] if plan.shuffle else np.arange(data.n_samples)
+        order = np.arange(data.n_samples)
+        if plan.shuffle:
+            order = data.content_order[plan.random.permutation(data.n_samples)]
         total = 0.0
         for start in range(0, data.n_samples, plan.batch_size):
             rows = order[start : start + plan.batch_size]
@@ -206,7 +208,7 @@ def _adam_epochs(variables: _Variables, vector: np.ndarray, data: TrainingSet, o
             found = value_and_gradient(prototypes, data.rows(rows), data.y[rows], weight, objective)
             total += found.value
             slope = variables.gradient(vector, prototypes, found / (weight.sum() or 1.0))
-            rate = _ADAM_RATE * tau * float(plan.schedule(step, n_steps))
+            rate = _ADAM_RATE * tau * float(plan.schedule(plan.first_step + step, n_steps))
             step += 1
             first = keep_first * first + (1 - keep_first) * slope
             second = keep_second * second + (1 - keep_second) * slope**2

@@ -1,0 +1,1 @@
+"""The papers' experiments: data sets, protocols, and reports beside the published figures."""
