@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from protolearn.data import row_blocks, working_dtype
@@ -14,7 +15,7 @@ from protolearn.metrics import METRICS, Metric
 from protolearn.prototypes import PrototypeSet
 
 
-class NearestPrototypeMixin:
+class NearestPrototypeMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     """Methods of every classifier that has `prototypes_`, `prototype_labels_` and `classes_`."""
 
     classes_: np.ndarray

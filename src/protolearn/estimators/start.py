@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
@@ -18,9 +18,7 @@ from protolearn.parameters import check_choice
 from protolearn.prototypes import PrototypeSet
 
 
-class PrototypeBase(
-    NearestPrototypeMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClassifierMixin, BaseEstimator
-):
+class PrototypeBase(NearestPrototypeMixin, ClassifierMixin, BaseEstimator):
     """Checks of the input, the start, and prediction; a subclass has the parameters n_prototypes, init and metric."""
 
     n_prototypes: Any

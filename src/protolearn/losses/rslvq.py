@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from protolearn.compiled import compiled
@@ -26,12 +28,16 @@ class SoftLogLoss(FieldLoss, name="rslvq"):
         return negative_log_likelihood(D, labels, k, parameters[0], parameters[1], C)
 
 
+@dataclass(frozen=True)
 class PrunedSoftLogLoss(PrunedLoss, name="rslvq1"):
     """RSLVQ over the S + 1 nearest prototypes.
 
-    Where none of them is of the sample's class, the others are still pushed by slope P_i, nothing is pulled, and the
-    loss reported is that with the nearest own prototype put in.
+    Where none of them is of the sample's class, the log in the paper's formula is infinite. By default the nearest own
+    prototype takes the last place. With include_own=False the others are pushed by slope P_i and nothing is pulled,
+    which is the limit of the formula but the gradient of no loss; the value reported is that with the nearest own put in.
     """
+
+    include_own: bool = True
 
     @compiled(field_signature)
     def coefficients(D, labels, k, parameters, C):

@@ -1,0 +1,37 @@
+"""Small problems with every metric and scope, for tests that run over the registries."""
+
+from __future__ import annotations
+
+import numpy as np
+from protolearn.data import TrainingSet
+from protolearn.losses import LOSSES
+from protolearn.metrics import METRICS
+from protolearn.metrics.diagonal import Diagonal
+from protolearn.metrics.omega import Omega
+from protolearn.prototypes import PrototypeSet
+from protolearn.solvers import Objective
+
+ALL_METRICS = {
+    **{name: metric for name, metric in METRICS.items()},
+    "relevance, sum 1": Diagonal("global", "sum"),
+    "low-rank omega": Omega(n_components=2),
+    "low-rank local omega": Omega(n_components=2, scope="prototype", normalization="sum"),
+}
+DIFFERENTIABLE = {name: loss for name, loss in LOSSES.items() if loss.differentiable}
+RULES = {name: loss for name, loss in LOSSES.items() if not loss.differentiable}
+
+
+def random_problem(metric, n_samples=9, seed=3, dtype=np.float64):
+    """Samples of three classes, two prototypes a class (three of the last), metric parameters off their start."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n_samples, 5)).astype(dtype)
+    y = np.arange(n_samples) % 3
+    data = TrainingSet(X, y, None, 3)
+    labels = np.array([0, 0, 1, 1, 2, 2, 2])
+    start = metric.start(rng.normal(size=(len(labels), 5)), labels, data)
+    theta = metric.project(start.theta * rng.uniform(0.5, 1.5, start.theta.shape).astype(dtype))
+    return data, PrototypeSet(start.positions, start.labels, theta, start.slot)
+
+
+def objective_of(loss_name, metric, slope=0.7, regularization=0.05):
+    return Objective(LOSSES[loss_name](), metric, slope, regularization)

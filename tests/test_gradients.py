@@ -1,0 +1,97 @@
+"""Every loss under every metric and scope, against finite differences; and what runs online against the gradient."""
+
+import numpy as np
+import pytest
+from problems import ALL_METRICS, DIFFERENTIABLE, objective_of, random_problem
+from protolearn.schedules import constant
+from protolearn.solvers import SOLVERS, Plan
+from protolearn.solvers.batch import mean_gradient, value_and_gradient
+from protolearn.solvers.descent import _Variables
+
+CASES = [(loss, metric) for loss in DIFFERENTIABLE for metric in ALL_METRICS]
+
+
+def central_differences(function, at, step=1e-6):
+    gradient = np.empty_like(at)
+    for index in np.ndindex(at.shape):
+        moved = at.copy()
+        moved[index] += step
+        above = function(moved)
+        moved[index] -= 2 * step
+        gradient[index] = (above - function(moved)) / (2 * step)
+    return gradient
+
+
+def relative_error(found, wanted):
+    return np.abs(found - wanted).max(initial=0) / max(np.abs(wanted).max(initial=0), 1e-3)
+
+
+def total_loss(prototypes, data, objective):
+    return value_and_gradient(prototypes, data.X, data.y, np.ones(len(data.y)), objective).value
+
+
+@pytest.mark.parametrize(("loss", "metric"), CASES)
+def test_gradient_equals_finite_differences(loss, metric):
+    data, prototypes = random_problem(ALL_METRICS[metric])
+    objective = objective_of(loss, ALL_METRICS[metric])
+    found = value_and_gradient(prototypes, data.X, data.y, np.ones(len(data.y)), objective)
+
+    by_position = central_differences(
+        lambda W: total_loss(prototypes.moved(W, prototypes.theta), data, objective), prototypes.positions
+    )
+    by_theta = central_differences(
+        lambda T: total_loss(prototypes.moved(prototypes.positions, T), data, objective), prototypes.theta
+    )
+    assert relative_error(found.positions, by_position) < 1e-6
+    assert relative_error(found.theta, by_theta) < 1e-6
+    assert np.abs(by_position).max() > 1e-3
+
+
+@pytest.mark.parametrize(("loss", "metric"), CASES)
+def test_online_step_is_the_gradient_step(loss, metric):
+    """One sample, one step: positions by eta times the gradient, the metric by rho times it, then projected."""
+    metric = ALL_METRICS[metric]
+    data, prototypes = random_problem(metric, n_samples=1)
+    objective = objective_of(loss, metric)
+    eta, rho = 1e-3, 2e-3
+    plan = Plan(1, eta, rho, constant, np.random.RandomState(0), scale=1.0)
+    stepped = SOLVERS["online"](prototypes, data, objective, plan).prototypes
+
+    found = value_and_gradient(prototypes, data.X, data.y, np.ones(1), objective)
+    np.testing.assert_allclose(stepped.positions, prototypes.positions - eta * found.positions, rtol=0, atol=1e-12)
+    touched = np.zeros(len(prototypes.theta), dtype=bool)
+    touched[prototypes.slot[np.abs(found.positions).max(axis=1) > 0]] = True
+    wanted = prototypes.theta.copy()
+    if metric.adaptive:
+        wanted[touched] = metric.project(prototypes.theta - rho * found.theta)[touched]
+    np.testing.assert_allclose(stepped.theta, wanted, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("metric", [name for name, metric in ALL_METRICS.items() if metric.adaptive])
+def test_gradient_through_the_normalisation(metric):
+    """What L-BFGS sees: positions in the unit of the data, metric parameters that are normalised on the way."""
+    metric = ALL_METRICS[metric]
+    data, prototypes = random_problem(metric)
+    objective = objective_of("logm", metric)
+    plan = Plan(1, 1.0, 1.0, constant, np.random.RandomState(0), scale=3.0)
+    variables = _Variables(prototypes, objective, plan)
+    vector = variables.vector(prototypes)
+    vector[variables.n_positions :] *= np.random.default_rng(1).uniform(0.5, 2.0, len(vector) - variables.n_positions)
+
+    at = variables.prototypes(vector)
+    found = variables.gradient(vector, at, mean_gradient(at, data, objective))
+    wanted = central_differences(lambda v: mean_gradient(variables.prototypes(v), data, objective).value, vector)
+    assert relative_error(found, wanted) < 1e-6
+
+
+def test_gradients_of_blocks_add_up():
+    metric = ALL_METRICS["local_omega"]
+    data, prototypes = random_problem(metric, n_samples=30)
+    objective = objective_of("rslvq", metric)
+    weight = np.linspace(0.5, 2.0, 30)
+    whole = value_and_gradient(prototypes, data.X, data.y, weight, objective)
+    parts = [value_and_gradient(prototypes, data.X[p], data.y[p], weight[p], objective) for p in (slice(11), slice(11, 30))]
+    total = parts[0] + parts[1]
+    assert total.value == pytest.approx(whole.value, rel=1e-12)
+    np.testing.assert_allclose(total.positions, whole.positions, atol=1e-12)
+    np.testing.assert_allclose(total.theta, whole.theta, atol=1e-12)
