@@ -21,16 +21,24 @@ from protolearn.solvers import SOLVERS, Objective, Plan, Solution
 from protolearn.solvers.progress import ProgressLine
 
 
-def mean_nearest_distance(start: PrototypeSet, data: TrainingSet) -> float:
-    """cov, the mean squared Euclidean distance of the samples to the nearest start, of any class: LOGM (6.2).
+# A prototype a thousand times further away than any was at the start has run away.
+_RUN_AWAY = 1e6
 
-    Where every sample sits on a prototype: the total variance of the data, and 1 where that is 0 too.
+
+def distance_scale(start: PrototypeSet, data: TrainingSet) -> tuple[float, float]:
+    """cov, the mean squared Euclidean distance of the samples to the nearest start, of any class (LOGM 6.2), and the
+    largest squared distance of a sample to any start.
+
+    Where every sample sits on a prototype, cov is the total variance of the data, and 1 where that is 0 too.
     """
     metric = METRICS["euclidean"]
-    total = 0.0
+    total = largest = 0.0
     for X, _, weight in data.blocks(len(start)):
-        total += float(weight @ metric.distances(X, start).min(axis=1).astype(np.float64))
-    return total / data.total_weight or float(np.trace(data.covariance)) or 1.0
+        D = metric.distances(X, start)
+        total += float(weight @ D.min(axis=1).astype(np.float64))
+        largest = max(largest, float(D.max()))
+    cov = total / data.total_weight or float(np.trace(data.covariance)) or 1.0
+    return cov, max(largest, cov)
 
 
 class LearningClassifier(PrototypeBase):
@@ -127,9 +135,9 @@ class LearningClassifier(PrototypeBase):
         random = check_random_state(self.random_state)
         goes_on = self.warm_start and hasattr(self, "prototypes_")
         start = self._current_set(data, metric) if goes_on else self._start(data, metric, random)
-        scale = mean_nearest_distance(start, data)
-        solution = self._solve(loss, metric, start, data, random, scale, max_iter=self.max_iter)
-        self._store(solution, loss, metric, scale, data.X.dtype)
+        self._scale, self._largest_distance = distance_scale(start, data)
+        solution = self._solve(loss, metric, start, data, random, max_iter=self.max_iter)
+        self._store(solution, loss, metric, data.X.dtype)
         self._steps = solution.n_steps
         self._rates = solution.rates
         self._stream_random = random
@@ -173,17 +181,15 @@ class LearningClassifier(PrototypeBase):
             self._stream_random = check_random_state(self.random_state)
             start = self._start(data, metric, self._stream_random)
             self._steps, self._rates = 0, None
-            scale = mean_nearest_distance(start, data)
+            self._scale, self._largest_distance = distance_scale(start, data)
         else:
             start = self._with_new_classes(self._current_set(data, metric), data, metric)
-            scale = self._scale
+            self._largest_distance = max(self._largest_distance, distance_scale(start, data)[1])
         if len(np.unique(start.labels)) > 1:
-            solution = self._solve(
-                loss, metric, start, data, self._stream_random, scale, max_iter=1, first_step=self._steps
-            )
+            solution = self._solve(loss, metric, start, data, self._stream_random, max_iter=1, first_step=self._steps)
         else:
             solution = Solution(start, n_iter=1, n_steps=self._steps)
-        self._store(solution, loss, metric, scale, data.X.dtype)
+        self._store(solution, loss, metric, data.X.dtype)
         self._steps = max(solution.n_steps, self._steps + 1)
         self._rates = solution.rates
         if solution.interrupted:
@@ -220,11 +226,11 @@ class LearningClassifier(PrototypeBase):
         start: PrototypeSet,
         data: TrainingSet,
         random: np.random.RandomState,
-        scale: float,
         *,
         max_iter: int,
         first_step: int | None = None,
     ) -> Solution:
+        scale = self._scale
         slope = loss.default_slope(scale) if self.slope is None else self.slope
         rate = self.learning_rate * loss.rate_unit(scale)
         metric_rate = 0.0
@@ -241,6 +247,7 @@ class LearningClassifier(PrototypeBase):
             schedule=as_schedule(schedule),
             random=random,
             scale=scale,
+            limit=_RUN_AWAY * self._largest_distance,
             annealing=self.annealing,
             shuffle=self.shuffle,
             tol=self.tol,
@@ -270,14 +277,13 @@ class LearningClassifier(PrototypeBase):
 
         return watch
 
-    def _store(self, solution: Solution, loss: Loss, metric: Metric, scale: float, dtype: np.dtype) -> None:
+    def _store(self, solution: Solution, loss: Loss, metric: Metric, dtype: np.dtype) -> None:
         found = solution.prototypes
         self.prototypes_ = found.positions.astype(dtype, copy=False)
         self.prototype_labels_ = self.classes_[found.labels]
         self._theta = found.theta
-        self._scale = scale
         self._link = loss.link
-        slope = loss.default_slope(scale) if self.slope is None else self.slope
+        slope = loss.default_slope(self._scale) if self.slope is None else self.slope
         self._final_slope = annealed(slope, self.annealing, solution.n_steps)
         self.loss_curve_ = list(solution.loss_curve)
         self.n_iter_ = solution.n_iter

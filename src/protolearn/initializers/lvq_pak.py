@@ -101,7 +101,7 @@ class LvqPakStart:
         metric = METRICS["euclidean"]
         start = metric.start(positions, labels, data)
         objective = Objective(LOSSES["olvq1"](), metric, slope=1.0)
-        plan = Plan(1, 0.3, 0.0, constant, random, scale=np.inf, shuffle=False)
+        plan = Plan(1, 0.3, 0.0, constant, random, scale=1.0, shuffle=False)
         return SOLVERS["online"](start, data, objective, plan).prototypes.positions
 
 

@@ -34,8 +34,9 @@ class Diagonal(Metric):
     After each update negative weights become 0 and the vector is scaled to its sum: the number of features
     (normalization="mean", so that the start is the Euclidean distance and a weight of 1 is an average one) or 1
     ("sum", as printed). A vector clipped to all zeros goes back to equal weights.
-    A weight may reach the number of features, and 2 eta c lam then passes 1: the pull would overshoot x and run away.
-    The step of each feature is bounded by 1, as for the Euclidean distance.
+    A weight may reach the number of features, and 2 eta c lam then passes 1: the pull overshoots x and the prototype runs
+    away (LOGM-PDW on sonar at tau = 2, read literally). The share of the way that a feature moves is bounded by 1, or by
+    the share at an average weight where that is larger already: then the learning rate is at fault, not the weight.
     """
 
     scope: str = "global"
@@ -83,12 +84,13 @@ class Diagonal(Metric):
 
     def pack(self, prototypes: PrototypeSet) -> Packed:
         dtype = prototypes.positions.dtype
+        d = prototypes.positions.shape[1]
         return Packed(
             positions=prototypes.positions.copy(order="C"),
             theta=np.array(prototypes.theta[:, None, :], order="C"),
             slot=prototypes.slot,
             labels=prototypes.labels,
-            work=np.empty(0, dtype=dtype),
+            work=np.full(1, self.total(d) / d, dtype=dtype),
             fill=fill_weighted.of(dtype),
             step=step_weighted.of(dtype),
             finish=clip_and_normalise.of(dtype),
@@ -117,8 +119,7 @@ def fill_weighted(x, W, T, slot, work, D):
 
 @compiled(step_signature, fastmath=VECTORISED)
 def step_weighted(x, W, T, slot, i, pull, eta, G, work):
-    """G^p += c (x^p - m^p)^2, then m^p += 2 eta c lam^p (x^p - m^p)."""
-    one = x.dtype.type(1)
+    """G^p += c (x^p - m^p)^2, then m^p += 2 eta c lam^p (x^p - m^p), bounded; work[0] is the average weight."""
     w = W[i]
     lam = T[slot[i], 0]
     if G.shape[0] > 0:
@@ -128,8 +129,9 @@ def step_weighted(x, W, T, slot, i, pull, eta, G, work):
             v = x[j] - w[j]
             g[j] += c * v * v
     factor = x.dtype.type(2.0 * eta * pull)
+    most = max(x.dtype.type(1), abs(factor) * work[0])
     for j in range(x.shape[0]):
-        w[j] += min(max(factor * lam[j], -one), one) * (x[j] - w[j])
+        w[j] += min(max(factor * lam[j], -most), most) * (x[j] - w[j])
 
 
 @compiled(finish_signature, fastmath=VECTORISED)

@@ -35,8 +35,6 @@ class Euclidean(Metric):
 
         D_i      = sum_j (x_j - m_ij)^2
         dD_i/dm_i = -2 (x - m_i)
-
-    A pull towards x never passes x, a push never more than doubles the distance: |2 eta c| is bounded by 1.
     """
 
     adaptive: ClassVar[bool] = False
@@ -133,7 +131,7 @@ def fill_columns(x, W, T, slot, work, D):
 @compiled(step_signature, fastmath=VECTORISED)
 def step_row(x, W, T, slot, i, pull, eta, G, work):
     """m_i += 2 eta c (x - m_i)."""
-    share = x.dtype.type(min(max(2.0 * eta * pull, -1.0), 1.0))
+    share = x.dtype.type(2.0 * eta * pull)
     w = W[i]
     for j in range(x.shape[0]):
         w[j] += share * (x[j] - w[j])
@@ -142,7 +140,7 @@ def step_row(x, W, T, slot, i, pull, eta, G, work):
 @compiled(step_signature, fastmath=VECTORISED)
 def step_column(x, W, T, slot, i, pull, eta, G, work):
     """m_i += 2 eta c (x - m_i)."""
-    share = x.dtype.type(min(max(2.0 * eta * pull, -1.0), 1.0))
+    share = x.dtype.type(2.0 * eta * pull)
     for j in range(x.shape[0]):
         W[j, i] += share * (x[j] - W[j, i])
 

@@ -35,7 +35,8 @@ class Omega(Metric):
 
     Omega has `n_components` rows. It starts at the identity or, with fewer rows than features, at the leading
     principal axes of the data; after each step it is scaled so that trace(Lambda) is the number of features
-    (normalization="mean") or 1 ("sum", as printed). A position never moves further than its distance to the sample.
+    (normalization="mean") or 1 ("sum", as printed). A position never moves further than its distance to the sample, or
+    than it would under equal weights where that is further already.
     """
 
     n_components: int | None = None
@@ -100,7 +101,7 @@ class Omega(Metric):
             theta=prototypes.theta.copy(order="C"),
             slot=prototypes.slot,
             labels=prototypes.labels,
-            work=np.empty(2 * d + rows, dtype=dtype),
+            work=np.full(2 * d + rows + 1, self.total(d) / d, dtype=dtype),
             fill=fill_mapped.of(dtype),
             step=step_mapped.of(dtype),
             finish=normalise_trace.of(dtype),
@@ -140,7 +141,7 @@ def fill_mapped(x, W, T, slot, work, D):
 
 @compiled(step_signature, fastmath=VECTORISED)
 def step_mapped(x, W, T, slot, i, pull, eta, G, work):
-    """G += c 2 (Omega v) v', then m += 2 eta c Omega' (Omega v), no further than |v|."""
+    """G += c 2 (Omega v) v', then m += 2 eta c Omega' (Omega v), bounded; the last entry of work is the average weight."""
     d = x.shape[0]
     omega = T[slot[i]]
     rows = omega.shape[0]
@@ -170,8 +171,9 @@ def step_mapped(x, W, T, slot, i, pull, eta, G, work):
     for j in range(d):
         moved += move[j] * move[j]
     factor = 2.0 * eta * pull
-    if factor * factor * moved > length:
-        factor *= np.sqrt(length / (factor * factor * moved))
+    most = max(1.0, abs(factor) * work[2 * d + rows])
+    if factor * factor * moved > most * most * length:
+        factor = np.sign(factor) * most * np.sqrt(length / moved)
     share = x.dtype.type(factor)
     for j in range(d):
         W[i, j] += share * move[j]

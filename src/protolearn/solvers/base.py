@@ -44,6 +44,7 @@ class Plan:
     shuffle : a new random order each epoch; else the rows as they stand, over and over
     tol : stop when the relative change of the mean loss is below; None never stops (online) or 1e-6 (batch)
     scale : mean squared distance to the nearest start: the unit of squared distances
+    limit : a squared distance that has no other cause than a step size that is too large
     batch_size : rows of a mini-batch
     first_step, n_steps : where a schedule starts and ends; n_steps None means max_iter epochs
     watch : called after each epoch
@@ -55,6 +56,7 @@ class Plan:
     schedule: Schedule
     random: np.random.RandomState
     scale: float
+    limit: float = np.inf
     annealing: float = 1.0
     shuffle: bool = True
     tol: float | None = None

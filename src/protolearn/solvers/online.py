@@ -12,9 +12,6 @@ from protolearn.schedules import annealed
 from protolearn.solvers.base import DIVERGED, SOLVERS, LossWatch, Objective, Plan, Solution
 from protolearn.solvers.kernels import field_epoch, pair_epoch
 
-# A squared distance this many times the usual one has no other cause than a step size that is too large.
-_RUN_AWAY = 1e16
-
 
 def online(start: PrototypeSet, data: TrainingSet, objective: Objective, plan: Plan) -> Solution:
     """Stochastic gradient descent, or a rule, over `max_iter` epochs.
@@ -87,7 +84,6 @@ class _Stream:
         self.cap = plan.position_rate if loss.individual_rates else 0.0
         if loss.individual_rates and plan.rates is None:
             self.rates[:] = plan.position_rate
-        self.limit = _RUN_AWAY * plan.scale
 
     def show(self, rows: np.ndarray, share: np.ndarray | None, values: np.ndarray) -> int:
         """Present some rows; returns how many of them before learning diverged, and then undoes them all."""
@@ -111,7 +107,7 @@ class _Stream:
                 packed.work,
                 self.gradient,
                 self.objective.metric.total(self.data.n_features),
-                self.limit,
+                plan.limit,
                 packed.fill,
                 packed.step,
                 packed.finish,
