@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+
 from protolearn.data import TrainingSet
 from protolearn.losses import LOSSES
 from protolearn.metrics import METRICS
@@ -12,7 +13,7 @@ from protolearn.prototypes import PrototypeSet
 from protolearn.solvers import Objective
 
 ALL_METRICS = {
-    **{name: metric for name, metric in METRICS.items()},
+    **dict(METRICS.items()),
     "relevance, sum 1": Diagonal("global", "sum"),
     "low-rank omega": Omega(n_components=2),
     "low-rank local omega": Omega(n_components=2, scope="prototype", normalization="sum"),

@@ -3,13 +3,27 @@
 import warnings
 
 import numpy as np
-import protolearn
 import pytest
-from protolearn import GLVQ, GMLVQ, LGMLVQ, LOGM, LVQ1, LVQ21, MAXP1, MCE, OLVQ1, RSLVQ, SNPC, NearestPrototype
-from protolearn import PrototypeClassifier
-from protolearn.experiments.datasets import load
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import MinMaxScaler
+
+import protolearn
+from protolearn import (
+    GLVQ,
+    GMLVQ,
+    LGMLVQ,
+    LOGM,
+    LVQ1,
+    LVQ21,
+    MAXP1,
+    MCE,
+    OLVQ1,
+    RSLVQ,
+    SNPC,
+    NearestPrototype,
+    PrototypeClassifier,
+)
+from protolearn.experiments.datasets import load
 
 EVERYTHING = protolearn.__all__
 LEARNERS = [name for name in EVERYTHING if hasattr(getattr(protolearn, name), "partial_fit")]
@@ -106,7 +120,8 @@ def test_share_that_gives_a_class_nothing_gives_it_one(blobs):
 
 
 @pytest.mark.parametrize(
-    "names", [np.array(["a", "b", "c"]), np.array([1.0, 2.0, 3.0]), np.array([-5, 0, 5]), np.array(["x", 1, 2.5], dtype=str)]
+    "names",
+    [np.array(["a", "b", "c"]), np.array([1.0, 2.0, 3.0]), np.array([-5, 0, 5]), np.array(["x", 1, 2.5], dtype=str)],
 )
 def test_labels_of_any_kind(names, blobs):
     X, y = blobs
@@ -236,7 +251,9 @@ def test_variance_so_small_that_exp_underflows(method, blobs):
 @pytest.mark.parametrize("method", [LOGM, RSLVQ, LVQ1, LVQ21])
 def test_learning_rate_that_diverges(method, blobs):
     X, y = blobs
-    with pytest.warns(ConvergenceWarning, match="Learning diverged in epoch 1: .* choose a learning_rate below 1e\\+06"):
+    with pytest.warns(
+        ConvergenceWarning, match="Learning diverged in epoch 1: .* choose a learning_rate below 1e\\+06"
+    ):
         model = method(learning_rate=1e6, random_state=0).fit(X, (y + np.arange(len(y))) % 3)
     assert_sound(model, X)
     assert np.abs(model.prototypes_).max() < 1e3
@@ -294,7 +311,10 @@ def test_parameters(options, message, blobs):
         (PrototypeClassifier(loss=3), "loss must be one of .* a Loss or a function; got 3"),
         (PrototypeClassifier(loss=lambda a, b, s: "no"), "does not compile with the signature"),
         (PrototypeClassifier(loss="lvq1", solver="lbfgs"), "solver must be one of 'online'; got 'lbfgs'"),
-        (NearestPrototype(metric="relevance", metric_parameters=[1.0]), "metric_parameters must be finite and of shape"),
+        (
+            NearestPrototype(metric="relevance", metric_parameters=[1.0]),
+            "metric_parameters must be finite and of shape",
+        ),
     ],
 )
 def test_parameters_of_single_methods(model, message, blobs):

@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 from problems import ALL_METRICS, random_problem
+from test_conventions import field, pair
+
 from protolearn import GLVQ, GMLVQ, GRLVQ, LOGM, RSLVQ, SNPC
 from protolearn.losses import LOSSES
 from protolearn.metrics.diagonal import Diagonal
@@ -10,7 +12,6 @@ from protolearn.metrics.omega import Omega
 from protolearn.prototypes import PrototypeSet
 from protolearn.solvers import Objective
 from protolearn.solvers.batch import value_and_gradient
-from test_conventions import field, pair
 
 LABELS = np.array([0, 0, 1, 1, 2])
 
@@ -91,7 +92,7 @@ def test_diagonal_omega_has_the_gradient_of_weights():
 
 
 def test_sgd_on_an_sklearn_reference():
-    """LOGM with one prototype a class, two classes: the log loss of the linear score d_0 - d_1, as scikit-learn has it."""
+    """LOGM with two classes minimises the log loss of its probabilities, as scikit-learn computes it."""
     from sklearn.metrics import log_loss
 
     rng = np.random.default_rng(0)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from protolearn import NearestPrototype
 from protolearn.losses import LOSSES
 from protolearn.solvers.kernels import own_and_rival

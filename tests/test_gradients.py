@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from problems import ALL_METRICS, DIFFERENTIABLE, objective_of, random_problem
+
 from protolearn.schedules import constant
 from protolearn.solvers import SOLVERS, Plan
 from protolearn.solvers.batch import mean_gradient, value_and_gradient
@@ -90,7 +91,9 @@ def test_gradients_of_blocks_add_up():
     objective = objective_of("rslvq", metric)
     weight = np.linspace(0.5, 2.0, 30)
     whole = value_and_gradient(prototypes, data.X, data.y, weight, objective)
-    parts = [value_and_gradient(prototypes, data.X[p], data.y[p], weight[p], objective) for p in (slice(11), slice(11, 30))]
+    parts = [
+        value_and_gradient(prototypes, data.X[p], data.y[p], weight[p], objective) for p in (slice(11), slice(11, 30))
+    ]
     total = parts[0] + parts[1]
     assert total.value == pytest.approx(whole.value, rel=1e-12)
     np.testing.assert_allclose(total.positions, whole.positions, atol=1e-12)

@@ -3,11 +3,12 @@
 import pickle
 
 import numpy as np
-import protolearn
 import pytest
-from protolearn import GLVQ, GMLVQ, LOGM, RSLVQ, PrototypeClassifier
 from scipy import sparse
 from sklearn.base import clone
+
+import protolearn
+from protolearn import GLVQ, GMLVQ, LOGM, RSLVQ, PrototypeClassifier
 
 LEARNERS = [
     name for name in protolearn.__all__ if hasattr(getattr(protolearn, name), "partial_fit")
@@ -81,7 +82,10 @@ def test_unit_of_the_features_does_not_matter(name, unit, blobs):
     X, y = blobs
     model = make(name, **IN_ORDER)
     np.testing.assert_allclose(
-        clone(model).fit(unit * X, y).prototypes_, unit * clone(model).fit(X, y).prototypes_, rtol=1e-5, atol=1e-7 * unit
+        clone(model).fit(unit * X, y).prototypes_,
+        unit * clone(model).fit(X, y).prototypes_,
+        rtol=1e-5,
+        atol=1e-7 * unit,
     )
 
 

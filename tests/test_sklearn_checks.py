@@ -1,8 +1,8 @@
 """scikit-learn's own checks, all of them, for every estimator."""
 
-import protolearn
-import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import protolearn
 
 ESTIMATORS = [getattr(protolearn, name)() for name in protolearn.__all__ if isinstance(getattr(protolearn, name), type)]
 

@@ -36,9 +36,8 @@ def check_number(
         if np.isfinite(limit)
     ]
     wanted = "a number" + (" " + " and ".join(limits) if limits else "") + (" or None" if optional else "")
-    if isinstance(value, bool | np.bool_) or not isinstance(value, Real) or not np.isfinite(value):
-        raise ValueError(f"{name} must be {wanted}; got {value!r}.")
-    if not (above < value < below and at_least <= value <= at_most):
+    number = np.nan if isinstance(value, bool | np.bool_) or not isinstance(value, Real) else float(value)
+    if not (np.isfinite(number) and above < number < below and at_least <= number <= at_most):
         raise ValueError(f"{name} must be {wanted}; got {value!r}.")
 
 

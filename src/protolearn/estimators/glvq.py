@@ -328,4 +328,3 @@ class LGMLVQ(LearningClassifier):
         metric = Omega(self.n_components, self.scope, self.normalization)
         metric.check()
         return metric
-

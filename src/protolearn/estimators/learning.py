@@ -19,7 +19,7 @@ from protolearn.prototypes import PrototypeSet
 from protolearn.schedules import annealed, as_schedule
 from protolearn.solvers import SOLVERS, Objective, Plan, Solution
 from protolearn.solvers.progress import ProgressLine
-
+from protolearn.threads import blas_threads
 
 # A prototype a thousand times further away than any was at the start has run away.
 _RUN_AWAY = 1e6
@@ -33,10 +33,11 @@ def distance_scale(start: PrototypeSet, data: TrainingSet) -> tuple[float, float
     """
     metric = METRICS["euclidean"]
     total = largest = 0.0
-    for X, _, weight in data.blocks(len(start)):
-        D = metric.distances(X, start)
-        total += float(weight @ D.min(axis=1).astype(np.float64))
-        largest = max(largest, float(D.max()))
+    with blas_threads(data.n_samples * start.positions.size):
+        for X, _, weight in data.blocks(len(start)):
+            D = metric.distances(X, start)
+            total += float(weight @ D.min(axis=1).astype(np.float64))
+            largest = max(largest, float(D.max()))
     cov = total / data.total_weight or float(np.trace(data.covariance)) or 1.0
     return cov, max(largest, cov)
 
@@ -257,8 +258,10 @@ class LearningClassifier(PrototypeBase):
             rates=self._rates if stream else None,
             watch=self._watcher(line),
         )
+        objective = Objective(loss, metric, slope, self.regularization)
         try:
-            solution = SOLVERS[self.solver](start, data, Objective(loss, metric, slope, self.regularization), plan)
+            with blas_threads(data.n_samples * start.positions.size):
+                solution = SOLVERS[self.solver](start, data, objective, plan)
         finally:
             if line is not None:
                 line.end()

@@ -69,7 +69,7 @@ class LVQ1(LearningClassifier):
 class OLVQ1(LearningClassifier):
     """LVQ1 with a learning rate for each prototype, which falls as it is right and rises as it is wrong.
 
-        alpha_c /= 1 + alpha_c after a right answer, alpha_c /= 1 - alpha_c after a wrong one, never above the first rate
+        alpha_c /= 1 + alpha_c after a right answer, /= 1 - alpha_c after a wrong one, never above the first rate
 
     Kohonen (1992); fast: one to ten epochs do.
 
@@ -173,7 +173,7 @@ class LVQ2(LearningClassifier):
 
 @documented
 class LVQ21(LearningClassifier):
-    """LVQ2.1: where one of the two nearest prototypes is right and the other wrong, move both, near their mid-plane only.
+    """LVQ2.1: where one of the two nearest prototypes is right and one wrong, move both, near their mid-plane only.
 
     Kohonen (1990); LVQ_PAK calls it lvq2. The prototypes drift apart in long runs: keep it short.
 
@@ -337,4 +337,3 @@ class DSM(LearningClassifier):
 
     def _make_loss(self) -> Loss:
         return LOSSES["dsm"]()
-

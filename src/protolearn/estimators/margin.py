@@ -144,4 +144,3 @@ class LOGM(LearningClassifier):
 
     def _make_loss(self) -> Loss:
         return LOSSES["logm"]()
-

@@ -13,6 +13,7 @@ from protolearn.data import row_blocks, working_dtype
 from protolearn.losses.links import class_probabilities, class_scores
 from protolearn.metrics import METRICS, Metric
 from protolearn.prototypes import PrototypeSet
+from protolearn.threads import blas_threads
 
 
 class NearestPrototypeMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
@@ -50,7 +51,7 @@ class NearestPrototypeMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         narrow = X.dtype == np.float32 and working_dtype(prototypes.positions) == np.float32
         prototypes = prototypes if narrow else wide
         for rows, block in row_blocks(X, len(prototypes), prototypes.positions.dtype):
-            with np.errstate(over="ignore", invalid="ignore"):
+            with np.errstate(over="ignore", invalid="ignore"), blas_threads(X.shape[0] * prototypes.positions.size):
                 D = metric.distances(block, prototypes)
             if narrow and not np.isfinite(D).all():
                 # Squares of this block overflow float32.

@@ -281,4 +281,3 @@ class RSLVQ1(LearningClassifier):
 
     def _make_loss(self) -> Loss:
         return LOSSES["rslvq1"](self.n_nearest, self.include_own)
-

@@ -1,4 +1,4 @@
-"""LOGM and its six rivals on the paper's data sets, tuned inside the training part: Jin, Liu and Hou (2010), Tables 5, 8.
+"""LOGM and its six rivals, tuned inside the training part: Jin, Liu and Hou (2010), Tables 5 and 8.
 
 Protocol (SPEC 4): features scaled to [-1, 1] on the training part; one stratified 10-fold cross-validation, or the
 official split; S, alpha and tau chosen on a stratified hold-out of the training part (1/3, or 1/5 with a split), then
@@ -15,6 +15,7 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -28,7 +29,7 @@ from protolearn.estimators.soft import MAXP1, RSLVQ, RSLVQ1, SNPC
 from protolearn.experiments.datasets import DataSet, load
 from protolearn.experiments.report import provenance, table, write_section
 
-METHODS = {
+METHODS: dict[str, tuple[Any, dict[str, Any]]] = {
     "MCE": (MCE, {}),
     "GLVQ": (GLVQ, {}),
     "SNPC": (SNPC, {}),
@@ -106,7 +107,7 @@ def tuned_accuracy(method: str, fold: Fold, grid: Grid, seed: int) -> tuple[floa
         )
         return model.fit(X, y)
 
-    best = (-1.0, {})
+    best: tuple[float, dict[str, Any]] = (-1.0, {})
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for size in grid.sizes:
@@ -199,7 +200,9 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--datasets", nargs="+", default=list(PUBLISHED), choices=list(PUBLISHED))
     parser.add_argument("--methods", nargs="+", default=list(METHODS), choices=list(METHODS))
-    parser.add_argument("--rows", type=Path, default=Path("logm_rows.csv"), help="one row a fold; a run goes on from it")
+    parser.add_argument(
+        "--rows", type=Path, default=Path("logm_rows.csv"), help="one row a fold; a run goes on from it"
+    )
     parser.add_argument("--out", type=Path, help="the Markdown file whose section is replaced; else it is printed")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=2)

@@ -29,7 +29,7 @@ def prototype_counts(n_prototypes: Any, class_counts: np.ndarray, classes: np.nd
         if n_prototypes < 1:
             raise ValueError(_WANTED.format(n_prototypes))
         wanted = np.full(len(classes), int(n_prototypes))
-    elif isinstance(n_prototypes, Real) and 0 < n_prototypes < 1:
+    elif isinstance(n_prototypes, Real) and 0 < float(n_prototypes) < 1:
         wanted = divide_by_share(round(n_prototypes * class_counts.sum()), class_counts)
     else:
         raise ValueError(_WANTED.format(repr(n_prototypes)))

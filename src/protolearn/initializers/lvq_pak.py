@@ -43,6 +43,7 @@ class LvqPakStart:
     def __call__(
         self, data: TrainingSet, counts: np.ndarray, random: np.random.RandomState
     ) -> tuple[np.ndarray, np.ndarray]:
+        """Positions and labels of the first prototypes."""
         wanted = counts
         if not self.even:
             wanted = np.minimum(divide_by_share(int(counts.sum()), data.class_counts), data.class_counts)
@@ -75,7 +76,7 @@ class LvqPakStart:
             if medians[code] < mean / 1.3 and len(chosen[code]) > 1:
                 chosen[code] = chosen[code][:-1]
             elif medians[code] > 1.3 * mean:
-                chosen[code] = chosen[code] + queue.take(code, 1)
+                chosen[code] = chosen[code] + queue.take(int(code), 1)
         by_distance = np.argsort(np.where(np.isfinite(medians), -medians, np.inf), kind="stable")
         for code in by_distance:
             chosen[code] = chosen[code] + queue.take(code, max(total - sum(map(len, chosen)), 0))

@@ -30,9 +30,7 @@ def pair_signature(number: Any) -> Any:
 
 def field_signature(number: Any) -> Any:
     """field(D, labels, k, parameters, C) -> loss; fills C with d loss / d D for a sample of class k."""
-    return types.float64(
-        vector(number), vector(types.int64), types.int64, vector(types.float64), vector(types.float64)
-    )
+    return types.float64(vector(number), vector(types.int64), types.int64, vector(types.float64), vector(types.float64))
 
 
 class Loss:

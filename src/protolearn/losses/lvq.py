@@ -70,7 +70,7 @@ class WindowRule(Rule):
 class WinnerRule(Rule, name="lvq1"):
     """LVQ1: the nearest prototype is pulled where its label is right, pushed where it is wrong.
 
-        c = +1/2 or -1/2 for the nearest prototype                     SPEC 6
+    c = +1/2 or -1/2 for the nearest prototype                     SPEC 6
     """
 
     @compiled(field_signature)
@@ -114,7 +114,7 @@ class CorrectionRule(WindowRule, name="lvq2"):
 class BorderRule(WindowRule, name="lvq21"):
     """LVQ2.1: where one of the two nearest is right and the other wrong, in either order, inside the window.
 
-        c = +1/2 for the right one, -1/2 for the wrong one              SPEC 6; LVQ_PAK's program lvq2
+    c = +1/2 for the right one, -1/2 for the wrong one              SPEC 6; LVQ_PAK's program lvq2
     """
 
     @compiled(field_signature)

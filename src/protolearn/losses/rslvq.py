@@ -34,7 +34,7 @@ class PrunedSoftLogLoss(PrunedLoss, name="rslvq1"):
 
     Where none of them is of the sample's class, the log in the paper's formula is infinite. By default the nearest own
     prototype takes the last place. With include_own=False the others are pushed by slope P_i and nothing is pulled,
-    which is the limit of the formula but the gradient of no loss; the value reported is that with the nearest own put in.
+    which is the limit of the formula but the gradient of no loss; the value is that with the nearest own put in.
     """
 
     include_own: bool = True

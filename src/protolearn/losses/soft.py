@@ -14,7 +14,7 @@ NEGLIGIBLE = 38.0
 def class_posterior(D, labels, k, slope, C):
     """P_k, ln P_k and ln of the own class's sum, with C filled for the coefficients.
 
-        P_i = exp(-slope D_i) / sum_l exp(-slope D_l),  P_k = sum of P_i over the class of the sample   LOGM (10) to (12)
+        P_i = exp(-slope D_i) / sum_l exp(-slope D_l),  P_k = sum of P_i over the class k   LOGM (10) to (12)
 
     C_i becomes P_i / P_k for prototypes of class k and P_i for the others. The two sums are shifted by their own
     nearest distance, so P_i / P_k stays exact where P_k itself is too small for a number. A distance of infinity

@@ -131,9 +131,7 @@ class Metric:
         """Squared distances, (n_samples, n_prototypes)."""
         raise NotImplementedError("abstract: a metric measures distances")
 
-    def gradient(
-        self, X: np.ndarray, prototypes: PrototypeSet, pull: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def gradient(self, X: np.ndarray, prototypes: PrototypeSet, pull: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Sums over the samples of pull dD/dm and of pull dD/dtheta; pull[n, i] = d loss_n / d D_ni."""
         raise NotImplementedError("abstract: a metric has a gradient")
 

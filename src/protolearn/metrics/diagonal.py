@@ -34,9 +34,9 @@ class Diagonal(Metric):
     After each update negative weights become 0 and the vector is scaled to its sum: the number of features
     (normalization="mean", so that the start is the Euclidean distance and a weight of 1 is an average one) or 1
     ("sum", as printed). A vector clipped to all zeros goes back to equal weights.
-    A weight may reach the number of features, and 2 eta c lam then passes 1: the pull overshoots x and the prototype runs
-    away (LOGM-PDW on sonar at tau = 2, read literally). The share of the way that a feature moves is bounded by 1, or by
-    the share at an average weight where that is larger already: then the learning rate is at fault, not the weight.
+    A weight may reach the number of features, and 2 eta c lam then passes 1: the pull overshoots x and the prototype
+    runs away (LOGM-PDW on sonar at tau = 2, read literally). The share of the way that a feature moves is bounded by 1,
+    or by the share at an average weight where that is larger already: then the learning rate is at fault.
     """
 
     scope: str = "global"
@@ -58,9 +58,7 @@ class Diagonal(Metric):
         D += np.einsum("ij,ij,ij->i", weights, W, W)
         return np.maximum(D, 0.0, out=D)
 
-    def gradient(
-        self, X: np.ndarray, prototypes: PrototypeSet, pull: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def gradient(self, X: np.ndarray, prototypes: PrototypeSet, pull: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         X, W = centred(X, prototypes.positions)
         mass = pull.sum(axis=0)[:, None]
         first = pull.T @ X

@@ -33,8 +33,8 @@ _ACROSS_PROTOTYPES_MOST_FEATURES = 64
 class Euclidean(Metric):
     """Squared Euclidean distance.
 
-        D_i      = sum_j (x_j - m_ij)^2
-        dD_i/dm_i = -2 (x - m_i)
+    D_i      = sum_j (x_j - m_ij)^2
+    dD_i/dm_i = -2 (x - m_i)
     """
 
     adaptive: ClassVar[bool] = False
@@ -45,9 +45,7 @@ class Euclidean(Metric):
     def distances(self, X: np.ndarray, prototypes: PrototypeSet) -> np.ndarray:
         return expanded_distances(*centred(X, prototypes.positions))
 
-    def gradient(
-        self, X: np.ndarray, prototypes: PrototypeSet, pull: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def gradient(self, X: np.ndarray, prototypes: PrototypeSet, pull: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         X, W = centred(X, prototypes.positions)
         return -2.0 * (pull.T @ X - pull.sum(axis=0)[:, None] * W), np.zeros_like(prototypes.theta)
 

@@ -68,9 +68,7 @@ class Omega(Metric):
             D[:, members] = expanded_distances(X @ omega.T, W[members] @ omega.T)
         return D
 
-    def gradient(
-        self, X: np.ndarray, prototypes: PrototypeSet, pull: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def gradient(self, X: np.ndarray, prototypes: PrototypeSet, pull: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         X, W = centred(X, prototypes.positions)
         positions = np.empty_like(W)
         theta = np.zeros_like(prototypes.theta)
@@ -141,7 +139,7 @@ def fill_mapped(x, W, T, slot, work, D):
 
 @compiled(step_signature, fastmath=VECTORISED)
 def step_mapped(x, W, T, slot, i, pull, eta, G, work):
-    """G += c 2 (Omega v) v', then m += 2 eta c Omega' (Omega v), bounded; the last entry of work is the average weight."""
+    """G += c 2 (Omega v) v', then m += 2 eta c Omega' (Omega v), bounded; work ends in the average weight."""
     d = x.shape[0]
     omega = T[slot[i]]
     rows = omega.shape[0]

@@ -7,6 +7,7 @@ parameters, whose mean weight is about 1, are of one size, whatever the units of
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 from scipy.optimize import minimize
@@ -129,9 +130,7 @@ def lbfgs(start: PrototypeSet, data: TrainingSet, objective: Objective, plan: Pl
     return result
 
 
-def _iterate(
-    start: PrototypeSet, data: TrainingSet, objective: Objective, plan: Plan, steps: Callable
-) -> Solution:
+def _iterate(start: PrototypeSet, data: TrainingSet, objective: Objective, plan: Plan, steps: Callable) -> Solution:
     variables = _Variables(start, objective, plan)
     watch = LossWatch(_DEFAULT_TOL if plan.tol is None else plan.tol, plan.watch)
     result = Solution(start)
@@ -144,7 +143,7 @@ def _iterate(
                 )
                 break
             vector = candidate
-            if watch.ends(value, lambda vector=vector: variables.prototypes(vector)):
+            if watch.ends(value, partial(variables.prototypes, vector)):
                 break
     except KeyboardInterrupt:
         result.interrupted = True

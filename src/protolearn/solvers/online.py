@@ -33,7 +33,9 @@ def online(start: PrototypeSet, data: TrainingSet, objective: Objective, plan: P
     try:
         while epoch < plan.max_iter and not result.message:
             count = min(together, plan.max_iter - epoch)
-            chosen = [plan.random.permutation(len(rows)) if plan.shuffle else np.arange(len(rows)) for _ in range(count)]
+            chosen = [
+                plan.random.permutation(len(rows)) if plan.shuffle else np.arange(len(rows)) for _ in range(count)
+            ]
             order = np.concatenate(chosen)
             values = np.empty(len(order))
             for first in range(0, len(order), size):

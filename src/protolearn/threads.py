@@ -1,0 +1,24 @@
+"""How many BLAS threads a piece of work is worth. threadpoolctl comes with scikit-learn, which needs it."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, nullcontext
+from functools import lru_cache
+
+from threadpoolctl import ThreadpoolController
+
+# Below this many multiply-adds a second thread costs more than it brings: 540 x 64 rows against 50 prototypes take
+# 0.3 ms on one thread, and 24 ms on two when another process holds one of the two cores.
+_WORTH_A_THREAD = 2e8
+
+
+@lru_cache(maxsize=1)
+def _controller() -> ThreadpoolController:
+    return ThreadpoolController()
+
+
+def blas_threads(multiply_adds: float) -> AbstractContextManager:
+    """A context in which BLAS uses one thread for small work, and as many as it likes for large."""
+    if multiply_adds >= _WORTH_A_THREAD:
+        return nullcontext()
+    return _controller().limit(limits=1, user_api="blas")
