@@ -54,4 +54,4 @@ _STEEPEST = 1e6
 
 def annealed(slope: float, factor: float, step: Any) -> Any:
     """The slope after `step` samples, each of which multiplies it by `factor` (LOGM 6.2: 1.00001 for SNPC)."""
-    return slope * np.minimum(np.float64(factor) ** step, _STEEPEST)
+    return slope * np.exp(np.minimum(np.log(factor) * np.asarray(step, dtype=np.float64), np.log(_STEEPEST)))

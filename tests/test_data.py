@@ -1,0 +1,77 @@
+"""Rows in blocks, weights as presentations, an order by content."""
+
+import numpy as np
+import pytest
+from protolearn.data import TrainingSet, row_blocks, working_dtype
+from protolearn.schedules import SCHEDULES, annealed, as_schedule
+from scipy import sparse
+
+
+def test_blocks_cover_all_rows_once():
+    X = np.arange(30000.0).reshape(10000, 3)
+    parts = list(row_blocks(X, 50, np.float64))
+    assert len(parts) > 1
+    np.testing.assert_array_equal(np.concatenate([block for _, block in parts]), X)
+
+
+def test_content_order_follows_the_rows():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(200, 5)), rng.integers(0, 3, 200)
+    X[0, 0] = 0.0
+    order = rng.permutation(200)
+    one = TrainingSet(X, y, None, 3)
+    X_other = X.copy()
+    X_other[0, 0] = -0.0
+    other = TrainingSet(sparse.csr_matrix(X_other[order]), y[order], None, 3)
+    np.testing.assert_array_equal(X[one.content_order], X[order][other.content_order])
+    assert np.abs(np.corrcoef(one.content_order, np.arange(200))[0, 1]) < 0.2
+
+
+def test_content_order_tells_labels_apart():
+    X = np.zeros((2, 3))
+    one, other = TrainingSet(X, np.array([0, 1]), None, 2), TrainingSet(X, np.array([1, 0]), None, 2)
+    assert one.y[one.content_order].tolist() == other.y[other.content_order].tolist()
+
+
+def test_a_weight_of_two_and_a_bit_is_three_showings():
+    data = TrainingSet(np.zeros((3, 1)), np.array([0, 1, 0]), np.array([2.25, 1.0, 0.5]), 2)
+    rows, share = data.presentations(shuffled=False)
+    assert rows.tolist() == [0, 0, 0, 1, 2]
+    assert share.tolist() == [1, 1, 0.25, 1, 0.5]
+
+
+def test_large_weights_scale_the_steps_instead():
+    data = TrainingSet(np.zeros((2, 1)), np.array([0, 1]), np.array([1e6, 3e6]), 2)
+    rows, share = data.presentations(shuffled=False)
+    assert rows.tolist() == [0, 1]
+    np.testing.assert_allclose(share, [0.5, 1.5])
+
+
+def test_working_dtype():
+    assert working_dtype(np.ones(3, np.float32)) == np.float32
+    assert working_dtype(np.full(3, 1e20, np.float32)) == np.float64
+    assert working_dtype(np.full(3, 1e-20, np.float32)) == np.float64
+    assert working_dtype(np.zeros(3, np.float32)) == np.float32
+    assert working_dtype(sparse.csr_matrix(np.eye(2, dtype=np.float32))) == np.float32
+
+
+def test_moments_are_numpys():
+    rng = np.random.default_rng(0)
+    X, weight = rng.normal(size=(50, 3)), rng.uniform(0.5, 2, 50)
+    data = TrainingSet(X, np.zeros(50, int), weight, 1)
+    np.testing.assert_allclose(data.mean, np.average(X, axis=0, weights=weight))
+    np.testing.assert_allclose(data.covariance, np.cov(X.T, aweights=weight, ddof=0))
+    scaled = TrainingSet(np.array([[-1.0, 1.0], [1.0, -1.0]]), np.array([0, 1]), None, 2)
+    assert scaled.squared_half_range == 1.0
+
+
+def test_schedules_start_at_one():
+    for name, schedule in SCHEDULES.items():
+        assert schedule(0, 100) == pytest.approx(1.0), name
+        factors = schedule(np.arange(101), 100)
+        assert (np.diff(factors) <= 0).all(), name
+    assert as_schedule("linear")(100, 100) == 0
+    assert as_schedule("inverse_time")(1, 100) == pytest.approx(0.5)
+    assert as_schedule(lambda step, n: 7.0)(0, 1) == 7.0
+    assert annealed(2.0, 1.00001, 100000) == pytest.approx(2 * np.e, rel=1e-4)
+    assert annealed(2.0, 2.0, 10**6) == 2e6

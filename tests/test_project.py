@@ -1,0 +1,63 @@
+"""The layers, the registries, the documentation of parameters."""
+
+import inspect
+import subprocess
+import sys
+from pathlib import Path
+
+import protolearn
+import pytest
+from protolearn.compiled import Compiled
+from protolearn.estimators.documentation import PARAMETERS
+from protolearn.losses import LOSSES
+from protolearn.metrics import METRICS
+from protolearn.registry import Registry
+
+ROOT = Path(__file__).parents[1]
+
+
+def test_layers_import_only_to_the_left():
+    command = [sys.executable, "-c", "from importlinter.cli import lint_imports_command; lint_imports_command()"]
+    found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert found.returncode == 0, found.stdout + found.stderr
+
+
+def test_a_name_is_registered_once():
+    parts = Registry("part")
+    parts.add("a", 1)
+    with pytest.raises(ValueError, match="registered already"):
+        parts.add("a", 2)
+    assert "a" in parts
+    assert ["b"] not in parts
+    assert len(parts) == 1
+
+
+@pytest.mark.parametrize("name", protolearn.__all__)
+def test_every_parameter_is_documented(name):
+    estimator = getattr(protolearn, name)
+    for parameter in inspect.signature(estimator).parameters:
+        assert f"    {parameter} : " in estimator.__doc__
+    assert "Examples" in estimator.__doc__
+    assert "prototypes_" in estimator.__doc__
+
+
+def test_every_text_is_used():
+    used = {
+        getattr(estimator, "_texts", {}).get(parameter, parameter)
+        for estimator in (getattr(protolearn, name) for name in protolearn.__all__)
+        for parameter in inspect.signature(estimator).parameters
+    }
+    assert used == set(PARAMETERS)
+
+
+def test_every_loss_and_metric_says_what_it_does():
+    for _, loss in LOSSES.items():
+        assert loss.__doc__
+        assert isinstance(loss.coefficients, Compiled)
+    for _, metric in METRICS.items():
+        assert type(metric).__doc__
+
+
+def test_importing_compiles_nothing():
+    code = "import protolearn, protolearn.solvers.kernels as k; assert k.pair_epoch._for_number.cache_info().currsize == 0"
+    subprocess.run([sys.executable, "-c", code], check=True)
