@@ -74,4 +74,4 @@ def test_schedules_start_at_one():
     assert as_schedule("inverse_time")(1, 100) == pytest.approx(0.5)
     assert as_schedule(lambda step, n: 7.0)(0, 1) == 7.0
     assert annealed(2.0, 1.00001, 100000) == pytest.approx(2 * np.e, rel=1e-4)
-    assert annealed(2.0, 2.0, 10**6) == 2e6
+    assert annealed(2.0, 2.0, 10**6) == pytest.approx(2e6)

@@ -59,5 +59,7 @@ def test_every_loss_and_metric_says_what_it_does():
 
 
 def test_importing_compiles_nothing():
-    code = "import protolearn, protolearn.solvers.kernels as k; assert k.pair_epoch._for_number.cache_info().currsize == 0"
+    code = (
+        "import protolearn, protolearn.solvers.kernels as k; assert k.pair_epoch._for_number.cache_info().currsize == 0"
+    )
     subprocess.run([sys.executable, "-c", code], check=True)
