@@ -2,9 +2,8 @@
 
 import numpy as np
 import pytest
-from problems import ALL_METRICS, random_problem
-from test_conventions import field, pair
 
+from problems import ALL_METRICS, random_problem
 from protolearn import GLVQ, GMLVQ, GRLVQ, LOGM, RSLVQ, SNPC
 from protolearn.losses import LOSSES
 from protolearn.metrics.diagonal import Diagonal
@@ -12,6 +11,7 @@ from protolearn.metrics.omega import Omega
 from protolearn.prototypes import PrototypeSet
 from protolearn.solvers import Objective
 from protolearn.solvers.batch import value_and_gradient
+from test_conventions import field, pair
 
 LABELS = np.array([0, 0, 1, 1, 2])
 

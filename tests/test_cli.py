@@ -5,6 +5,7 @@ import sys
 
 import numpy as np
 import pytest
+
 from protolearn import LOGM, cli, demo
 from protolearn.inspection import plot_prototypes
 

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
+
 from protolearn.data import TrainingSet, row_blocks, working_dtype
 from protolearn.schedules import SCHEDULES, annealed, as_schedule
-from scipy import sparse
 
 
 def test_blocks_cover_all_rows_once():

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from protolearn.experiments import logm
 from protolearn.experiments.datasets import load
 from protolearn.experiments.report import provenance, table, write_section

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from problems import ALL_METRICS, DIFFERENTIABLE, objective_of, random_problem
 
+from problems import ALL_METRICS, DIFFERENTIABLE, objective_of, random_problem
 from protolearn.schedules import constant
 from protolearn.solvers import SOLVERS, Plan
 from protolearn.solvers.batch import mean_gradient, value_and_gradient

@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
+from sklearn.cluster import KMeans
+from sklearn.neighbors import KNeighborsClassifier, NearestCentroid
+
 from protolearn import LOGM, LVQ1, LVQ3, NearestPrototype
 from protolearn.data import TrainingSet
 from protolearn.initializers import INITIALIZERS, prototype_counts
 from protolearn.initializers.lvq_pak import LvqPakStart
-from sklearn.cluster import KMeans
-from sklearn.neighbors import KNeighborsClassifier, NearestCentroid
 
 
 def training_set(X, y):

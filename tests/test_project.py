@@ -5,8 +5,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-import protolearn
 import pytest
+
+import protolearn
 from protolearn.compiled import Compiled
 from protolearn.estimators.documentation import PARAMETERS
 from protolearn.losses import LOSSES

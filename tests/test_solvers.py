@@ -4,13 +4,14 @@ import io
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize
+from sklearn.exceptions import ConvergenceWarning
+
 from problems import DIFFERENTIABLE
 from protolearn import GMLVQ, LOGM, LVQ1, RSLVQ, SNPC, PrototypeClassifier
 from protolearn.metrics import METRICS
 from protolearn.solvers import SOLVERS
 from protolearn.solvers.progress import ProgressLine
-from scipy.optimize import minimize
-from sklearn.exceptions import ConvergenceWarning
 
 BATCH = ["gradient", "lbfgs", "adam"]
 
