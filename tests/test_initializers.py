@@ -78,7 +78,7 @@ def test_random_takes_samples_of_the_class(blobs):
 
 def test_eveninit_takes_the_first_samples_that_their_neighbours_get_right(blobs):
     X, y = blobs
-    positions, labels = LvqPakStart()(training_set(X, y), np.array([3, 3, 3]), np.random.RandomState(0))
+    positions, _ = LvqPakStart()(training_set(X, y), np.array([3, 3, 3]), np.random.RandomState(0))
     right = []
     for i in range(len(y)):
         others = np.delete(np.arange(len(y)), i)
