@@ -24,8 +24,8 @@ class LVQ1(LearningClassifier):
     >>> from sklearn.datasets import load_iris
     >>> from protolearn import LVQ1
     >>> X, y = load_iris(return_X_y=True)
-    >>> LVQ1(n_prototypes=2, random_state=0).fit(X, y).score(X, y)
-    SCORE
+    >>> round(LVQ1(n_prototypes=2, random_state=0).fit(X, y).score(X, y), 3)
+    0.953
     """
 
     _texts = {"learning_rate": "alpha"}
@@ -78,8 +78,8 @@ class OLVQ1(LearningClassifier):
     >>> from sklearn.datasets import load_iris
     >>> from protolearn import OLVQ1
     >>> X, y = load_iris(return_X_y=True)
-    >>> OLVQ1(n_prototypes=2, random_state=0).fit(X, y).score(X, y)
-    SCORE
+    >>> round(OLVQ1(n_prototypes=2, random_state=0).fit(X, y).score(X, y), 3)
+    0.953
     """
 
     _texts = {"learning_rate": "alpha"}
@@ -128,8 +128,8 @@ class LVQ2(LearningClassifier):
     >>> from sklearn.datasets import load_iris
     >>> from protolearn import LVQ2
     >>> X, y = load_iris(return_X_y=True)
-    >>> LVQ2(n_prototypes=2, random_state=0).fit(X, y).score(X, y)
-    SCORE
+    >>> round(LVQ2(n_prototypes=2, random_state=0).fit(X, y).score(X, y), 3)
+    0.973
     """
 
     _texts = {"learning_rate": "alpha"}
@@ -182,8 +182,8 @@ class LVQ21(LearningClassifier):
     >>> from sklearn.datasets import load_iris
     >>> from protolearn import LVQ21
     >>> X, y = load_iris(return_X_y=True)
-    >>> LVQ21(n_prototypes=2, random_state=0).fit(X, y).score(X, y)
-    SCORE
+    >>> round(LVQ21(n_prototypes=2, random_state=0).fit(X, y).score(X, y), 3)
+    0.973
     """
 
     _texts = {"learning_rate": "alpha"}
@@ -236,8 +236,8 @@ class LVQ3(LearningClassifier):
     >>> from sklearn.datasets import load_iris
     >>> from protolearn import LVQ3
     >>> X, y = load_iris(return_X_y=True)
-    >>> LVQ3(n_prototypes=2, random_state=0).fit(X, y).score(X, y)
-    SCORE
+    >>> round(LVQ3(n_prototypes=2, random_state=0).fit(X, y).score(X, y), 3)
+    0.967
     """
 
     _texts = {"learning_rate": "alpha"}
@@ -292,8 +292,8 @@ class DSM(LearningClassifier):
     >>> from sklearn.datasets import load_iris
     >>> from protolearn import DSM
     >>> X, y = load_iris(return_X_y=True)
-    >>> DSM(n_prototypes=2, random_state=0).fit(X, y).score(X, y)
-    SCORE
+    >>> round(DSM(n_prototypes=2, random_state=0).fit(X, y).score(X, y), 3)
+    0.987
     """
 
     _texts = {"learning_rate": "alpha"}

@@ -24,8 +24,8 @@ class NearestPrototype(PrototypeBase):
     >>> from sklearn.datasets import load_iris
     >>> from protolearn import NearestPrototype
     >>> X, y = load_iris(return_X_y=True)
-    >>> NearestPrototype(n_prototypes=3, random_state=0).fit(X, y).score(X, y)
-    0.96
+    >>> round(NearestPrototype(n_prototypes=3, random_state=0).fit(X, y).score(X, y), 3)
+    0.973
     """
 
     def __init__(
