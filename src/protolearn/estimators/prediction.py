@@ -76,11 +76,15 @@ class NearestPrototypeMixin:
         -------
         labels : ndarray of shape (n_samples,)
         """
-        X = self._check_rows(X)
+        codes = self._nearest_codes(self._check_rows(X))
+        return self.classes_[codes]
+
+    def _nearest_codes(self, X: Any) -> np.ndarray:
+        """Class codes of the nearest prototypes of checked rows."""
         codes = np.empty(X.shape[0], dtype=np.int64)
         for rows, D, prototypes in self._blocks_of_distances(X):
             codes[rows] = prototypes.labels[D.argmin(axis=1)]
-        return self.classes_[codes]
+        return codes
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probability of each class; rows sum to 1 and the largest entry is the class that `predict` gives.
@@ -115,6 +119,10 @@ class NearestPrototypeMixin:
             return scores
         with np.errstate(invalid="ignore"):
             return np.nan_to_num(scores[:, 1] - scores[:, 0], nan=0.0)
+
+
+class DistanceFeaturesMixin:
+    """`transform` of classifiers that may stand inside a pipeline: the distances to the prototypes as features."""
 
     def transform(self, X: Any) -> np.ndarray:
         """Squared distance of each sample to each prototype, under the prototype's metric.
