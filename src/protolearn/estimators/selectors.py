@@ -132,7 +132,7 @@ class HartCondensing(Selector):
     >>> X, y = load_iris(return_X_y=True)
     >>> condensed = HartCondensing().fit(X, y)
     >>> len(condensed.sample_indices_), condensed.score(X, y)
-    SIZE
+    (24, 1.0)
     """
 
     _texts = {"shuffle": "hart_shuffle"}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -299,16 +299,15 @@ def fit_one(part: ClassData, mixture: Mixture, max_iter: int, tol: float) -> tup
     return mixture, [*curve, log_likelihood(part, mixture)]
 
 
-def choose_by_bic(
-    part: ClassData, start: MixtureStart, largest: int, max_iter: int, tol: float, random: np.random.RandomState
-) -> int:
-    """The number of components with the lowest Bayesian information criterion.
+def choose_by_bic(part: ClassData, begin: Callable[[int], Mixture], largest: int, max_iter: int, tol: float) -> Mixture:
+    """The start, of those with 1 to `largest` components, from which EM reaches the lowest information criterion.
 
     BIC = -2 ln L + (2 d M + M - 1) ln n
     """
-    n, d = part.total, len(part.centroid)
-    scores = []
+    starts, scores = [], []
     for m in range(1, distinct_rows(part, largest) + 1):
-        _, curve = fit_one(part, start.mixture(part.centroid, part.ranges, part.floor, m, random), max_iter, tol)
-        scores.append(-2.0 * curve[-1] + (2 * d * m + m - 1) * np.log(n))
-    return int(np.argmin(scores)) + 1
+        starts.append(begin(m))
+        _, curve = fit_one(part, starts[-1], max_iter, tol)
+        n_parameters = 2 * len(part.centroid) * m + m - 1
+        scores.append(-2.0 * curve[-1] + n_parameters * np.log(part.total))
+    return starts[int(np.argmin(scores))]
