@@ -31,8 +31,13 @@ def textbook(X, y):
 
 def test_equals_the_textbook_loop():
     X, y = make_blobs(300, centers=4, n_features=3, cluster_std=3.0, random_state=0)
-    found = consistent_subset(TrainingSet(X, y, None, 4), np.arange(len(y)))
+    found, own, rival = consistent_subset(TrainingSet(X, y, None, 4), np.arange(len(y)))
     assert list(found) == textbook(X, y)
+    D = ((X[:, None] - X[found][None]) ** 2).sum(axis=2)
+    same = y[:, None] == y[found]
+    outside = np.setdiff1d(np.arange(len(y)), found)
+    np.testing.assert_allclose(own[outside], np.where(same, D, np.inf).min(axis=1)[outside])
+    np.testing.assert_allclose(rival[outside], np.where(same, np.inf, D).min(axis=1)[outside])
 
 
 @pytest.mark.parametrize("name", DATA_SETS)

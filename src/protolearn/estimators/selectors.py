@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from protolearn.data import TrainingSet
+from protolearn.data import TrainingSet, row_blocks
 from protolearn.estimators.documentation import documented
 from protolearn.estimators.reducing import Selector
 from protolearn.parameters import check_choice, check_count
@@ -156,15 +156,30 @@ class HartCondensing(Selector):
         else:
             edited = data
         order = random.permutation(edited.n_samples) if self.shuffle else np.arange(edited.n_samples)
-        member = np.zeros(edited.n_samples, dtype=bool)
-        member[consistent_subset(edited, order)] = True
-        while True:
-            self._keep_rows(candidates[member], data)
-            # `predict` takes its distances from a matrix product, whose rounding decides what is as good as a tie.
-            wrong = (self._nearest_codes(edited.X) != edited.y) & ~member
-            if not wrong.any():
+        members, own, rival = consistent_subset(edited, order)
+        self._keep_rows(candidates[members], data)
+        outside = np.ones(edited.n_samples, dtype=bool)
+        outside[members] = False
+        doubtful = np.flatnonzero(outside & ~(rival > own + self._rounding(edited, rival)))
+        while len(doubtful):
+            wrong = doubtful[self._nearest_codes(edited.X[doubtful]) != edited.y[doubtful]]
+            if not len(wrong):
                 return
-            member |= wrong
+            outside[wrong] = False
+            self._keep_rows(candidates[~outside], data)
+            doubtful = np.flatnonzero(outside)
+
+    def _rounding(self, data: TrainingSet, rival: np.ndarray) -> np.ndarray:
+        """How much the distances that `predict` takes from a matrix product may be off for each sample.
+
+        |x|^2 - 2 x'm + |m|^2, measured from the mean of the prototypes, with |m| at most |x| plus the distance.
+        """
+        origin = self.prototypes_.mean(axis=0, dtype=np.float64)
+        squares = np.empty(data.n_samples)
+        for rows, block in row_blocks(data.X, data.n_features, np.float64):
+            squares[rows] = ((block - origin) ** 2).sum(axis=1)
+        reach = (np.sqrt(squares) + np.sqrt(np.where(np.isfinite(rival), rival, 0.0))) ** 2
+        return (data.n_features + 16) * np.finfo(data.X.dtype).eps * (squares + reach)
 
     def _edited(self, data: TrainingSet, random: np.random.RandomState) -> np.ndarray:
         if self.edit_neighbors is None:

@@ -14,14 +14,17 @@ from protolearn.reduction.neighbours import squared_distance
 _FIRST_CAPACITY = 256
 
 
-def consistent_subset(data: TrainingSet, order: np.ndarray) -> np.ndarray:
-    """Hart's condensed set, in the order of its making.
+def consistent_subset(data: TrainingSet, order: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Hart's condensed set, in the order of its making, and how near each sample is to it.
 
         S = {the first sample}; pass over all samples and add each x that 1-NN on S gets wrong; repeat to no change
 
     A sample counts as right only if its class is strictly nearer than every other one, so that the set is consistent
     however ties are broken. Rows that are equal and of different classes cannot all be right: each class gets one of
     them, and the passes still end.
+
+    Returns the rows of the set, and for each sample that is not in it the squared distances to the nearest member of
+    its own class and to the nearest other one.
 
     Each sample remembers the nearest member of its own class and of the others, and how many members it has seen: over
     all passes it is compared with each member once.
@@ -52,7 +55,7 @@ def consistent_subset(data: TrainingSet, order: np.ndarray) -> np.ndarray:
                     break
                 positions = _grown(positions, n_samples)
                 labels = _grown(labels, n_samples)
-    return chosen[:n_members].copy()
+    return chosen[:n_members].copy(), own, rival
 
 
 def _grown(array: np.ndarray, largest: int) -> np.ndarray:
