@@ -1,6 +1,6 @@
 """Speed and memory of the reducers beside imbalanced-learn's, in one run on one machine.
 
-    PROTOLEARN_DATA=<folder> python benchmarks/reduction.py [--quick]
+    PROTOLEARN_DATA=<folder> python benchmarks/reduction.py [--quick] [--docs docs]
 
 Each job runs in a process of its own, so that its peak memory is its own; it is first run on a few rows, so that
 compiling is not counted (its time is in the column "first call"). Prints a Markdown table with the ratios.
@@ -16,12 +16,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from protolearn.experiments.datasets import load
-from protolearn.experiments.report import table
+from protolearn.experiments.report import provenance, table, write_section
 
 _WARM_UP_ROWS = 400
 
@@ -108,6 +109,7 @@ def main() -> None:
     """Run all jobs one after the other and print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="leave out MNIST")
+    parser.add_argument("--docs", type=Path, help="folder of reduction.md, to write the table into it")
     parser.add_argument("--job", nargs=2, metavar=("SET", "METHOD"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.job:
@@ -143,8 +145,10 @@ def main() -> None:
             )
         )
     header = ("set", "rows", "method", "kept", "seconds", "time", "first call", "peak MB", "3 X + 200 MB")
-    print(f"On {os.cpu_count()} cores.\n")
-    print(table(header, rows))
+    text = provenance("python benchmarks/reduction.py") + "\n\n" + table(header, rows)
+    print(text)
+    if options.docs is not None:
+        write_section(options.docs / "reduction.md", "speed", text)
 
 
 if __name__ == "__main__":
