@@ -16,6 +16,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -145,7 +146,8 @@ def main() -> None:
             )
         )
     header = ("set", "rows", "method", "kept", "seconds", "time", "first call", "peak MB", "3 X + 200 MB")
-    text = provenance("python benchmarks/reduction.py") + "\n\n" + table(header, rows)
+    made = f"{provenance('python benchmarks/reduction.py')} imbalanced-learn {version('imbalanced-learn')}."
+    text = f"{made}\n\n{table(header, rows)}"
     print(text)
     if options.docs is not None:
         write_section(options.docs / "reduction.md", "speed", text)

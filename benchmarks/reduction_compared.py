@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import imblearn
 import numpy as np
 from imblearn.under_sampling import CondensedNearestNeighbour, EditedNearestNeighbours
 from sklearn.datasets import load_digits
@@ -144,7 +145,7 @@ def main() -> None:
     warnings.simplefilter("ignore", UserWarning)
     page = options.docs / "reduction.md"
     peers = [
-        provenance(COMMAND),
+        f"{provenance(COMMAND)} imbalanced-learn {imblearn.__version__}.",
         "Wilson's editing, k = 3, features as they are:",
         editing_table(),
         "Hart's condensing, standardised features:",

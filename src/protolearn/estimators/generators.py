@@ -92,11 +92,11 @@ class ChenCondensing(Generator):
         blocks = split_blocks(
             data, self._total(data), criterion=self.criterion, by_class=by_class, exact=self.exact_diameter
         )
-        groups = []
+        groups: list[tuple[np.ndarray, int]] = []
         for rows in blocks:
             labels = np.bincount(data.y[rows], minlength=data.n_classes)
             if by_class:
-                groups += [(rows[data.y[rows] == code], code) for code in np.flatnonzero(labels)]
+                groups += [(rows[data.y[rows] == code], int(code)) for code in np.flatnonzero(labels)]
             else:
                 groups.append((rows, int(labels.argmax())))
         groups.sort(key=lambda group: group[1])

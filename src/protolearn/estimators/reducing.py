@@ -81,6 +81,8 @@ class Selector(Reducer):
 class Generator(Reducer):
     """A reducer that makes new samples: `sample_prototypes_` says which prototype stands for each training sample."""
 
+    sample_prototypes_: np.ndarray
+
     def _resampled(self, X: Any, y: Any) -> tuple[Any, Any]:
         return like_frame(self.prototypes_, X), like_column(self.prototype_labels_, y)
 
