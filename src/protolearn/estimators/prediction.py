@@ -45,15 +45,15 @@ class NearestPrototypeMixin:
     def _blocks_of_distances(self, X: Any) -> Iterator[tuple[slice, np.ndarray, PrototypeSet]]:
         """Squared distances to the sorted prototypes, block by block."""
         metric, prototypes = self._prototype_set()
-        wide = prototypes.astype(np.dtype(np.float64))
         narrow = X.dtype == np.float32 and working_dtype(prototypes.positions) == np.float32
-        prototypes = prototypes if narrow else wide
+        if not narrow:
+            prototypes = prototypes.astype(np.dtype(np.float64))
         for rows, block in row_blocks(X, len(prototypes), prototypes.positions.dtype):
             with np.errstate(over="ignore", invalid="ignore"):
                 D = metric.distances(block, prototypes)
             if narrow and not np.isfinite(D).all():
                 # Squares of this block overflow float32.
-                D = metric.distances(block.astype(np.float64), wide)
+                D = metric.distances(block.astype(np.float64), prototypes.astype(np.dtype(np.float64)))
             yield rows, D, prototypes
 
     def _class_distances(self, X: Any) -> np.ndarray:
