@@ -36,3 +36,11 @@ def random_problem(metric, n_samples=9, seed=3, dtype=np.float64):
 
 def objective_of(loss_name, metric, slope=0.7, regularization=0.05):
     return Objective(LOSSES[loss_name](), metric, slope, regularization)
+
+
+# Classifiers that the engine's solvers train, and all that have its prototypes.
+LEARNERS = [
+    "LVQ1", "OLVQ1", "LVQ2", "LVQ21", "LVQ3", "DSM", "GLVQ", "GRLVQ", "GMLVQ", "LGMLVQ", "MCE", "SNPC",
+    "MAXP1", "RSLVQ", "RSLVQ1", "LOGM", "PrototypeClassifier",
+]  # fmt: skip
+ENGINE = [*LEARNERS, "NearestPrototype"]

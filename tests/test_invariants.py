@@ -8,11 +8,9 @@ from scipy import sparse
 from sklearn.base import clone
 
 import protolearn
+from problems import ENGINE, LEARNERS
 from protolearn import GLVQ, GMLVQ, LOGM, RSLVQ, PrototypeClassifier
 
-LEARNERS = [
-    name for name in protolearn.__all__ if hasattr(getattr(protolearn, name), "partial_fit")
-]  # every class that learns by the engine
 FAST = {"max_iter": 15, "random_state": 0}
 
 
@@ -97,7 +95,7 @@ def test_far_from_the_origin(name, blobs):
     np.testing.assert_array_equal(far.predict(X + 1e5), near.predict(X))
 
 
-@pytest.mark.parametrize("name", protolearn.__all__)
+@pytest.mark.parametrize("name", ENGINE)
 def test_float32_stays_and_agrees(name, blobs):
     X, y = blobs
     options = {} if name == "NearestPrototype" else {"max_iter": 5, "shuffle": False}
@@ -108,7 +106,7 @@ def test_float32_stays_and_agrees(name, blobs):
     np.testing.assert_allclose(single.prototypes_, double.prototypes_, atol=2e-4)
 
 
-@pytest.mark.parametrize("name", protolearn.__all__)
+@pytest.mark.parametrize("name", ENGINE)
 def test_probabilities(name, blobs):
     X, y = blobs
     model = getattr(protolearn, name)(n_prototypes=2, random_state=0).fit(X, y)

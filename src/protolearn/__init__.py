@@ -1,10 +1,12 @@
 """Prototype learning for nearest-neighbour classification."""
 
+from protolearn.estimators.generators import ChenCondensing, MixtGauss
 from protolearn.estimators.generic import PrototypeClassifier
 from protolearn.estimators.glvq import GLVQ, GMLVQ, GRLVQ, LGMLVQ
 from protolearn.estimators.lvq import DSM, LVQ1, LVQ2, LVQ3, LVQ21, OLVQ1
 from protolearn.estimators.margin import LOGM, MCE
 from protolearn.estimators.nearest import NearestPrototype
+from protolearn.estimators.selectors import HartCondensing, WilsonEditing
 from protolearn.estimators.soft import MAXP1, RSLVQ, RSLVQ1, SNPC
 
 __version__ = "0.1.0"
@@ -26,6 +28,10 @@ __all__ = [
     "RSLVQ",
     "RSLVQ1",
     "SNPC",
+    "ChenCondensing",
+    "HartCondensing",
+    "MixtGauss",
     "NearestPrototype",
     "PrototypeClassifier",
+    "WilsonEditing",
 ]

@@ -70,6 +70,51 @@ PARAMETERS = {
     "verbose": "int\n        1 shows one line of progress.",
     "callback": """function, optional
         Called after each epoch as `callback(epoch, loss, prototypes)`; returning True stops the fit.""",
+    "editing_neighbors": """int or "auto"
+        How many nearest others vote on a sample (k); "auto" takes the one of `candidates`, or no editing, whose edited
+        set has the best cross-validated 1-NN accuracy on the training set.""",
+    "editing": """{"wilson", "repeated", "multi"}
+        One pass; passes until nothing leaves; or multi-edit: random blocks, each edited by 1-NN on the next.""",
+    "candidates": 'sequence of int\n        Numbers of neighbours that "auto" compares, beside no editing.',
+    "cv": 'int\n        Folds of "auto".',
+    "n_blocks": "int\n        Blocks of multi-edit.",
+    "patience": "int\n        Rounds of multi-edit without a removal after which it ends.",
+    "hart_shuffle": """bool
+        Visit the samples in a random order instead of as they stand.""",
+    "edit_neighbors": """int, "auto" or None
+        Wilson's editing first, with that many neighbours; the set is then consistent with the edited samples.""",
+    "total_prototypes": """int, float or None
+        That many times the number of classes in all, or a share between 0 and 1 of the training set; which classes get
+        them follows from the data. None splits until every block holds one class.""",
+    "centroids": """{"block", "class"}
+        One prototype for each block, labelled by its majority, or one for each class in a block.""",
+    "criterion": """{"diameter", "overlap"}
+        Which block of several classes is split next: the widest, or the one whose classes overlap most.""",
+    "exact_diameter": """bool or None
+        Exact diameters; None: for blocks of up to 4096 samples. Otherwise a pair at least half as far apart as the
+        farthest one, found in a few passes over the block.""",
+    "mixture_components": """int, dict, float or "bic"
+        Gaussians for each class (M): one number for all, a dict from class to number, a share between 0 and 1 of the
+        training set, divided by class size; "bic" takes the number with the best Bayesian information criterion.""",
+    "mixture_init": """str
+        "centroid": the class centroid plus `disturbance`, as in the paper; or where prototypes of other classifiers
+        start: "kmeans", "random", "class_mean", ...""",
+    "disturbance": "float\n        Largest disturbance of the centroid, as a share of each feature's range.",
+    "initial_spread": """float
+        First standard deviation of a Gaussian, as a share of each feature's range.""",
+    "literal_variance": """bool
+        Take `initial_spread` times the range as the variance, as printed; the start then depends on the unit.""",
+    "range_of": '{"class", "all"}\n        Whose range: that of the class or of all samples.',
+    "stopping": """{"accuracy", "algorithm1", "likelihood"}
+        "accuracy": until 1-NN on the means gets no class better, where a class that got worse goes back, and the best
+        state counts; "algorithm1": the same as printed, where a rejected step passes the second time and the last state
+        counts; "likelihood": EM to convergence.""",
+    "classify_by": """{"prototypes", "mixture"}
+        1-NN on the means, or the class with the largest prior times density.""",
+    "max_components": 'int\n        Most Gaussians for a class that "bic" tries.',
+    "em_steps": "int\n        Most EM steps.",
+    "em_tol": """float
+        Gain of log-likelihood a sample below which "likelihood" and "bic" end.""",
 }
 
 ATTRIBUTES = """
@@ -104,7 +149,7 @@ def documented(estimator: Estimator) -> Estimator:
         if rest:
             lines.append(indent(dedent(rest), " " * 8))
     head, _, examples = (estimator.__doc__ or "").partition("    Examples\n")
-    learned = LEARNED_ATTRIBUTES if hasattr(estimator, "partial_fit") else ""
+    learned = LEARNED_ATTRIBUTES if hasattr(estimator, "partial_fit") else getattr(estimator, "_attribute_texts", "")
     body = head + "\n".join(lines) + "\n" + ATTRIBUTES + learned
     estimator.__doc__ = body + ("\n    Examples\n" + examples if examples else "")
     return estimator

@@ -16,7 +16,7 @@ from protolearn.prototypes import PrototypeSet
 from protolearn.threads import blas_threads
 
 
-class NearestPrototypeMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
+class NearestPrototypeMixin:
     """Methods of every classifier that has `prototypes_`, `prototype_labels_` and `classes_`."""
 
     classes_: np.ndarray
@@ -47,15 +47,15 @@ class NearestPrototypeMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     def _blocks_of_distances(self, X: Any) -> Iterator[tuple[slice, np.ndarray, PrototypeSet]]:
         """Squared distances to the sorted prototypes, block by block."""
         metric, prototypes = self._prototype_set()
-        wide = prototypes.astype(np.dtype(np.float64))
         narrow = X.dtype == np.float32 and working_dtype(prototypes.positions) == np.float32
-        prototypes = prototypes if narrow else wide
+        if not narrow:
+            prototypes = prototypes.astype(np.dtype(np.float64))
         for rows, block in row_blocks(X, len(prototypes), prototypes.positions.dtype):
             with np.errstate(over="ignore", invalid="ignore"), blas_threads(X.shape[0] * prototypes.positions.size):
                 D = metric.distances(block, prototypes)
             if narrow and not np.isfinite(D).all():
                 # Squares of this block overflow float32.
-                D = metric.distances(block.astype(np.float64), wide)
+                D = metric.distances(block.astype(np.float64), prototypes.astype(np.dtype(np.float64)))
             yield rows, D, prototypes
 
     def _class_distances(self, X: Any) -> np.ndarray:
@@ -78,11 +78,15 @@ class NearestPrototypeMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         -------
         labels : ndarray of shape (n_samples,)
         """
-        X = self._check_rows(X)
+        codes = self._nearest_codes(self._check_rows(X))
+        return self.classes_[codes]
+
+    def _nearest_codes(self, X: Any) -> np.ndarray:
+        """Class codes of the nearest prototypes of checked rows."""
         codes = np.empty(X.shape[0], dtype=np.int64)
         for rows, D, prototypes in self._blocks_of_distances(X):
             codes[rows] = prototypes.labels[D.argmin(axis=1)]
-        return self.classes_[codes]
+        return codes
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probability of each class; rows sum to 1 and the largest entry is the class that `predict` gives.
@@ -117,6 +121,10 @@ class NearestPrototypeMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
             return scores
         with np.errstate(invalid="ignore"):
             return np.nan_to_num(scores[:, 1] - scores[:, 0], nan=0.0)
+
+
+class DistanceFeaturesMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
+    """`transform` of classifiers that may stand inside a pipeline: the distances to the prototypes as features."""
 
     def transform(self, X: Any) -> np.ndarray:
         """Squared distance of each sample to each prototype, under the prototype's metric.

@@ -11,27 +11,17 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from protolearn.data import TrainingSet
-from protolearn.estimators.prediction import NearestPrototypeMixin
+from protolearn.estimators.prediction import DistanceFeaturesMixin, NearestPrototypeMixin
 from protolearn.initializers import INITIALIZERS, prototype_counts
 from protolearn.metrics import METRICS, Metric
 from protolearn.parameters import check_choice
 from protolearn.prototypes import PrototypeSet
 
 
-class PrototypeBase(NearestPrototypeMixin, ClassifierMixin, BaseEstimator):
-    """Checks of the input, the start, and prediction; a subclass has the parameters n_prototypes, init and metric."""
+class CheckedClassifier(NearestPrototypeMixin, ClassifierMixin, BaseEstimator):
+    """Checks of the input, and prediction."""
 
-    n_prototypes: Any
-    init: Any
-    metric: Any
     class_weight: Any = None
-
-    def _make_metric(self) -> Metric:
-        metric = METRICS[self.metric] if isinstance(self.metric, str) else self.metric
-        if not isinstance(metric, Metric):
-            raise ValueError(f"metric must be one of {', '.join(METRICS)} or a Metric; got {self.metric!r}.")
-        metric.check()
-        return metric
 
     def _check_training_set(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> tuple:
         X, y = validate_data(
@@ -74,6 +64,26 @@ class PrototypeBase(NearestPrototypeMixin, ClassifierMixin, BaseEstimator):
         if not (factor[present] > 0).all():
             raise ValueError("class_weight must be above zero for every class; leave out the rows of a class instead.")
         return factor[codes] if weight is None else weight * factor[codes]
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+class PrototypeBase(DistanceFeaturesMixin, CheckedClassifier):
+    """Also the start; a subclass has the parameters n_prototypes, init and metric."""
+
+    n_prototypes: Any
+    init: Any
+    metric: Any
+
+    def _make_metric(self) -> Metric:
+        metric = METRICS[self.metric] if isinstance(self.metric, str) else self.metric
+        if not isinstance(metric, Metric):
+            raise ValueError(f"metric must be one of {', '.join(METRICS)} or a Metric; got {self.metric!r}.")
+        metric.check()
+        return metric
 
     def _start(self, data: TrainingSet, metric: Metric, random: np.random.RandomState) -> PrototypeSet:
         """The first prototypes: by an initializer, from an array, or from a fitted estimator."""
@@ -122,7 +132,6 @@ class PrototypeBase(NearestPrototypeMixin, ClassifierMixin, BaseEstimator):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 

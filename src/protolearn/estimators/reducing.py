@@ -1,0 +1,118 @@
+"""What all reducers share: 1-NN on what they keep, and `fit_resample` for imbalanced-learn's pipelines."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils import check_random_state
+
+from protolearn.data import TrainingSet, dense_rows
+from protolearn.estimators.start import CheckedClassifier
+
+
+class Reducer(CheckedClassifier):
+    """A classifier by 1-NN on a smaller training set.
+
+    It has no `transform`: imbalanced-learn takes a step of a pipeline for a resampler or a transformer, not for both.
+    """
+
+    random_state: Any = None
+
+    def fit(self, X: Any, y: Any) -> Reducer:
+        """Reduce the training set.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        data = self._training_set(X, y, None)
+        self._reduce(data, check_random_state(self.random_state))
+        return self
+
+    def fit_resample(self, X: Any, y: Any) -> tuple[Any, Any]:
+        """Reduce the training set and return what is left of it.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+
+        Returns
+        -------
+        X_resampled, y_resampled : in the containers of X and y
+        """
+        self.fit(X, y)
+        return self._resampled(X, y)
+
+    def _check_parameters(self) -> None:
+        raise NotImplementedError("abstract: a reducer checks its parameters")
+
+    def _reduce(self, data: TrainingSet, random: np.random.RandomState) -> None:
+        raise NotImplementedError("abstract: a reducer reduces")
+
+    def _resampled(self, X: Any, y: Any) -> tuple[Any, Any]:
+        raise NotImplementedError("abstract: a reducer returns what is left")
+
+    def _keep(self, positions: np.ndarray, codes: np.ndarray, data: TrainingSet) -> None:
+        self.prototypes_ = np.ascontiguousarray(positions, dtype=data.X.dtype)
+        self.prototype_labels_ = self.classes_[codes]
+        self.reduction_ = 1.0 - len(positions) / data.n_samples
+
+
+class Selector(Reducer):
+    """A reducer that keeps some of the samples: `sample_indices_`."""
+
+    def _keep_rows(self, rows: np.ndarray, data: TrainingSet) -> None:
+        self.sample_indices_ = np.sort(rows)
+        self._keep(dense_rows(data.X, self.sample_indices_, data.X.dtype), data.y[self.sample_indices_], data)
+
+    def _resampled(self, X: Any, y: Any) -> tuple[Any, Any]:
+        return rows_of(X, self.sample_indices_), rows_of(y, self.sample_indices_)
+
+
+class Generator(Reducer):
+    """A reducer that makes new samples: `sample_prototypes_` says which prototype stands for each training sample."""
+
+    sample_prototypes_: np.ndarray
+
+    def _resampled(self, X: Any, y: Any) -> tuple[Any, Any]:
+        return like_frame(self.prototypes_, X), like_column(self.prototype_labels_, y)
+
+
+def rows_of(values: Any, rows: np.ndarray) -> Any:
+    """Some rows of a data frame, a column, an array, a sparse matrix or a list, in the same container."""
+    if hasattr(values, "iloc"):
+        return values.iloc[rows]
+    if sparse.issparse(values):
+        return values.tocsr()[rows]
+    if hasattr(values, "columns") or hasattr(values, "to_frame"):
+        return values[rows]
+    return np.asarray(values)[rows]
+
+
+def like_frame(array: np.ndarray, like: Any) -> Any:
+    """An array as the data frame (pandas or polars) or sparse matrix that `like` is."""
+    if hasattr(like, "iloc"):
+        return type(like)(array, columns=like.columns)
+    if hasattr(like, "columns"):
+        return type(like)(array, schema=list(like.columns))
+    if sparse.issparse(like):
+        return sparse.csr_array(array) if isinstance(like, sparse.sparray) else sparse.csr_matrix(array)
+    return array.copy()
+
+
+def like_column(array: np.ndarray, like: Any) -> Any:
+    """An array as the column (of pandas or polars) that `like` is."""
+    if hasattr(like, "iloc") and hasattr(like, "name"):
+        return type(like)(array, name=like.name)
+    if hasattr(like, "to_frame"):
+        return type(like)(like.name, array)
+    return array.copy()

@@ -1,0 +1,128 @@
+"""Reducers in the hands of users: pipelines, containers, bad input."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from imblearn.pipeline import Pipeline
+from scipy import sparse
+from sklearn.datasets import load_iris
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.preprocessing import StandardScaler
+
+from protolearn import ChenCondensing, HartCondensing, MixtGauss, WilsonEditing
+
+SELECTORS = [WilsonEditing(), HartCondensing()]
+GENERATORS = [ChenCondensing(5), MixtGauss(5, random_state=0)]
+REDUCERS = SELECTORS + GENERATORS
+
+
+def named(reducer):
+    return type(reducer).__name__
+
+
+@pytest.fixture
+def iris():
+    return load_iris(return_X_y=True)
+
+
+@pytest.mark.parametrize("reducer", REDUCERS, ids=named)
+@pytest.mark.parametrize("final", [KNeighborsClassifier(1), LogisticRegression()], ids=named)
+def test_in_a_pipeline_before_any_classifier(reducer, final, iris):
+    steps = Pipeline([("scale", StandardScaler()), ("reduce", reducer), ("classify", final)])
+    assert cross_val_score(steps, *iris, cv=5).mean() > 0.85
+    fitted = steps.fit(*iris)
+    assert fitted.named_steps["reduce"].reduction_ > 0
+
+
+def test_editing_then_condensing_in_a_pipeline_with_a_search(iris):
+    steps = Pipeline([("edit", WilsonEditing("auto", random_state=0)), ("condense", MixtGauss(random_state=0))])
+    search = GridSearchCV(steps, {"condense__n_prototypes": [1, 3], "edit__n_neighbors": [3, "auto"]}, cv=3)
+    assert search.fit(*iris).best_score_ > 0.9
+
+
+@pytest.mark.parametrize("reducer", REDUCERS, ids=named)
+def test_predicts_as_1nn_on_what_it_returns(reducer, iris):
+    X, y = iris
+    kept, labels = reducer.fit_resample(X, y)
+    assert len(kept) == len(labels) < len(y)
+    assert reducer.reduction_ == pytest.approx(1 - len(labels) / len(y))
+    expected = KNeighborsClassifier(1).fit(kept, labels).predict(X)
+    assert (reducer.predict(X) == expected).mean() > 0.99
+    kept[:] = np.nan
+    assert np.isfinite(reducer.prototypes_).all()
+
+
+@pytest.mark.parametrize("reducer", SELECTORS, ids=named)
+def test_selectors_say_which_rows_they_keep(reducer, iris):
+    X, y = iris
+    kept, labels = reducer.fit_resample(X, y)
+    np.testing.assert_array_equal(kept, X[reducer.sample_indices_])
+    np.testing.assert_array_equal(labels, y[reducer.sample_indices_])
+    assert (np.diff(reducer.sample_indices_) > 0).all()
+
+
+@pytest.mark.parametrize("reducer", GENERATORS, ids=named)
+def test_generators_say_which_samples_a_prototype_stands_for(reducer, iris):
+    reducer.fit(*iris)
+    assert reducer.sample_prototypes_.shape == (150,)
+    assert set(reducer.sample_prototypes_) <= set(range(len(reducer.prototypes_)))
+
+
+@pytest.mark.parametrize("reducer", REDUCERS, ids=named)
+def test_frames_stay_frames(reducer, iris):
+    X, y = iris
+    columns = ["a", "b", "c", "d"]
+    names = np.array(["x", "y", "z"])[y]
+    expected, labels = reducer.fit_resample(X, names)
+    frame, series = reducer.fit_resample(pd.DataFrame(X, columns=columns), pd.Series(names, name="kind"))
+    assert list(frame.columns) == columns
+    assert series.name == "kind"
+    np.testing.assert_allclose(frame.to_numpy(), expected)
+    np.testing.assert_array_equal(series.to_numpy(), labels)
+    frame, series = reducer.fit_resample(pl.DataFrame(X, schema=columns), pl.Series("kind", names))
+    assert frame.columns == columns
+    assert series.name == "kind"
+    np.testing.assert_allclose(frame.to_numpy(), expected)
+    np.testing.assert_array_equal(series.to_numpy(), labels)
+
+
+@pytest.mark.parametrize("reducer", REDUCERS, ids=named)
+@pytest.mark.parametrize("container", [sparse.csr_array, sparse.csc_matrix])
+def test_sparse_stays_sparse(reducer, container, iris):
+    X, y = iris
+    expected, _ = reducer.fit_resample(X, y)
+    kept, _ = reducer.fit_resample(container(X), y)
+    assert sparse.issparse(kept)
+    np.testing.assert_allclose(kept.toarray(), expected, atol=1e-9)
+
+
+@pytest.mark.parametrize("reducer", REDUCERS, ids=named)
+def test_lists_and_read_only_arrays(reducer, iris):
+    X, y = iris
+    expected, _ = reducer.fit_resample(X, y)
+    np.testing.assert_array_equal(reducer.fit_resample(X.tolist(), y.tolist())[0], expected)
+    X.setflags(write=False)
+    np.testing.assert_array_equal(reducer.fit_resample(X, y)[0], expected)
+
+
+@pytest.mark.parametrize("reducer", REDUCERS, ids=named)
+def test_float32_stays_float32(reducer, iris):
+    X, y = iris
+    assert reducer.fit(X.astype(np.float32), y).prototypes_.dtype == np.float32
+
+
+@pytest.mark.parametrize("reducer", REDUCERS, ids=named)
+def test_one_class_is_refused(reducer, iris):
+    X, y = iris
+    with pytest.raises(ValueError, match="needs two classes"):
+        reducer.fit(X[:50], y[:50])
+
+
+@pytest.mark.filterwarnings("ignore:Class", "ignore:Editing")
+@pytest.mark.parametrize("reducer", REDUCERS, ids=named)
+def test_two_samples_are_enough(reducer):
+    X, y = np.array([[0.0], [1.0]]), np.array(["a", "b"])
+    np.testing.assert_array_equal(reducer.fit(X, y).predict(X), y)
