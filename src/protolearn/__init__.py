@@ -2,6 +2,7 @@
 
 from protolearn.estimators.generic import PrototypeClassifier
 from protolearn.estimators.glvq import GLVQ, GMLVQ, GRLVQ, LGMLVQ
+from protolearn.estimators.lpd import LPD
 from protolearn.estimators.lvq import DSM, LVQ1, LVQ2, LVQ3, LVQ21, OLVQ1
 from protolearn.estimators.margin import LOGM, MCE
 from protolearn.estimators.nearest import NearestPrototype
@@ -16,6 +17,7 @@ __all__ = [
     "GRLVQ",
     "LGMLVQ",
     "LOGM",
+    "LPD",
     "LVQ1",
     "LVQ2",
     "LVQ3",

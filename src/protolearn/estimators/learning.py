@@ -21,12 +21,13 @@ from protolearn.solvers import SOLVERS, Objective, Plan, Solution
 from protolearn.solvers.progress import ProgressLine
 
 
-def mean_nearest_distance(start: PrototypeSet, data: TrainingSet) -> float:
-    """cov, the mean squared Euclidean distance of the samples to the nearest start, of any class: LOGM (6.2).
+def mean_nearest_distance(start: PrototypeSet, data: TrainingSet, metric: Metric | None = None) -> float:
+    """cov, the mean squared distance of the samples to the nearest start, of any class: LOGM (6.2).
 
-    Where every sample sits on a prototype: the total variance of the data, and 1 where that is 0 too.
+    Euclidean, as in the paper, unless a metric is given. Where every sample sits on a prototype: the total variance of
+    the data, and 1 where that is 0 too.
     """
-    metric = METRICS["euclidean"]
+    metric = METRICS["euclidean"] if metric is None else metric
     total = 0.0
     for X, _, weight in data.blocks(len(start)):
         total += float(weight @ metric.distances(X, start).min(axis=1).astype(np.float64))
@@ -122,13 +123,19 @@ class LearningClassifier(PrototypeBase):
         -------
         self
         """
+        return self._fit(X, y, sample_weight)
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, held_out: tuple[Any, Any] | None = None):
         loss, metric = self._check_parameters()
         data = self._training_set(X, y, sample_weight)
         random = check_random_state(self.random_state)
+        data, validation = self._hold_out(data, held_out, random)
         goes_on = self.warm_start and hasattr(self, "prototypes_")
         start = self._current_set(data, metric) if goes_on else self._start(data, metric, random)
         scale = mean_nearest_distance(start, data)
-        solution = self._solve(loss, metric, start, data, random, scale, max_iter=self.max_iter)
+        solution = self._solve(
+            loss, metric, start, data, random, scale, max_iter=self.max_iter, validation=validation
+        )
         self._store(solution, loss, metric, scale, data.X.dtype)
         self._steps = solution.n_steps
         self._rates = solution.rates
@@ -136,6 +143,12 @@ class LearningClassifier(PrototypeBase):
         if solution.interrupted:
             raise KeyboardInterrupt("fit was interrupted; the model holds the prototypes of that moment")
         return self
+
+    def _hold_out(
+        self, data: TrainingSet, given: tuple[Any, Any] | None, random: np.random.RandomState
+    ) -> tuple[TrainingSet, TrainingSet | None]:
+        """The part to learn from, and the part that decides when to stop, where the method has one."""
+        return data, None
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None):
         """Learn from one more block of a stream, in one pass.
@@ -224,6 +237,7 @@ class LearningClassifier(PrototypeBase):
         *,
         max_iter: int,
         first_step: int | None = None,
+        validation: TrainingSet | None = None,
     ) -> Solution:
         slope = loss.default_slope(scale) if self.slope is None else self.slope
         rate = self.learning_rate * loss.rate_unit(scale)
@@ -250,6 +264,7 @@ class LearningClassifier(PrototypeBase):
             rates=self._rates if stream else None,
             watch=self._watcher(line),
         )
+        plan = self._amended(plan, start, data, metric, validation)
         try:
             solution = SOLVERS[self.solver](start, data, Objective(loss, metric, slope, self.regularization), plan)
         finally:
@@ -258,6 +273,12 @@ class LearningClassifier(PrototypeBase):
         if solution.message:
             warnings.warn(solution.message, ConvergenceWarning, stacklevel=3)
         return solution
+
+    def _amended(
+        self, plan: Plan, start: PrototypeSet, data: TrainingSet, metric: Metric, validation: TrainingSet | None
+    ) -> Plan:
+        """The plan with what only one method has: other units of the rates, which prototypes to keep."""
+        return plan
 
     def _watcher(self, line: ProgressLine | None) -> Callable | None:
         if line is None and self.callback is None:
@@ -285,7 +306,8 @@ class LearningClassifier(PrototypeBase):
             if hasattr(self, name):
                 delattr(self, name)
         if found.theta.ndim == 2 and metric.adaptive:
-            self.relevances_ = found.theta[0] if metric.scope == "global" else found.theta
+            relevances = metric.relevances(found.theta)
+            self.relevances_ = relevances[0] if metric.scope == "global" else relevances
         elif found.theta.ndim == 3:
             self.omega_ = found.theta[0] if metric.scope == "global" else found.theta
 
