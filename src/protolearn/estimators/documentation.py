@@ -37,6 +37,18 @@ PARAMETERS = {
     "lpd_tol": """float, optional
         Stop when the mean loss changes by less than this share of the first one in an epoch; None takes 1e-7 for
         "batch_sum".""",
+    "learn1nn_alpha": """float
+        alpha: a prototype moves by alpha d_k (1 - d_k) of the way to the sample, at most alpha / 4; 0.03 to 0.3.""",
+    "sigma": """float, optional
+        Variance of the Gaussian kernel: how far from the border samples still move prototypes. None takes the mean
+        squared distance of the samples to the nearest start; `inf` is the limit in which all samples count the same.""",
+    "sigma_annealing": """float
+        Factor of 1 / sigma after each sample: above 1 the kernel narrows while learning.""",
+    "learn1nn_lambda": """float
+        lambda sigma of (34), which keeps prototypes from running away from the border; 0 to 0.01. With more than two
+        prototypes each is drawn to the nearest one of another class.""",
+    "learn1nn_loss": """{"margin", "cross_entropy"}
+        The paper's loss (11), or the cross entropy (24), which outliers spoil.""",
     "keep": """{"last", "best", "validation"}
         Which prototypes of the way are returned: the last ones, those of the lowest training error, or those of the
         lowest error on held-out samples.""",

@@ -239,7 +239,7 @@ class LearningClassifier(PrototypeBase):
         first_step: int | None = None,
         validation: TrainingSet | None = None,
     ) -> Solution:
-        slope = loss.default_slope(scale) if self.slope is None else self.slope
+        slope = self._slope(loss, scale)
         rate = self.learning_rate * loss.rate_unit(scale)
         metric_rate = 0.0
         if metric.adaptive and self.metric_learning_rate > 0:
@@ -274,6 +274,14 @@ class LearningClassifier(PrototypeBase):
             warnings.warn(solution.message, ConvergenceWarning, stacklevel=3)
         return solution
 
+    def _slope(self, loss: Loss, scale: float) -> float:
+        given = self._given_slope()
+        return loss.default_slope(scale) if given is None else given
+
+    def _given_slope(self) -> float | None:
+        """The slope that the user gave, in the loss's own meaning of it."""
+        return self.slope
+
     def _amended(
         self, plan: Plan, start: PrototypeSet, data: TrainingSet, metric: Metric, validation: TrainingSet | None
     ) -> Plan:
@@ -298,7 +306,7 @@ class LearningClassifier(PrototypeBase):
         self._theta = found.theta
         self._scale = scale
         self._link = loss.link
-        slope = loss.default_slope(scale) if self.slope is None else self.slope
+        slope = self._slope(loss, scale)
         self._final_slope = annealed(slope, self.annealing, solution.n_steps)
         self.loss_curve_ = list(solution.loss_curve)
         self.n_iter_ = solution.n_iter

@@ -40,9 +40,10 @@ def learn1nn_toy(*, outlier: bool = False) -> tuple[np.ndarray, np.ndarray]:
 def separable_points() -> tuple[np.ndarray, np.ndarray]:
     """Eleven points like those of learn1NN's Fig. 8: support vectors (6, 8) and (9, 5), border x2 = x1 - 1.
 
-    The text gives the two support vectors and the border, the figure the rest; the other nine points are ours and lie
-    farther from the border than the support vectors do.
+    The text gives these two points and the border, the figure the rest. The others are ours: two more support vectors on
+    each side, so that the widest-margin border is this line along its whole length, also for a rule that could bend
+    it, and five points behind them.
     """
-    squares = [(6, 8), (3, 7), (2, 9), (4, 10), (6, 11)]
-    dots = [(9, 5), (11, 6), (10, 3), (12, 4), (13, 7), (8, 2)]
+    squares = [(6, 8), (2, 4), (10, 12), (3, 9), (5, 11)]
+    dots = [(9, 5), (5, 1), (13, 9), (12, 4), (10, 2), (14, 6)]
     return np.array(squares + dots, dtype=np.float64), np.repeat([0, 1], [len(squares), len(dots)])
