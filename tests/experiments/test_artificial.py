@@ -21,9 +21,12 @@ def test_toy_has_two_errors_at_the_border_3_5():
     assert X[-1, 0] == -7
 
 
-def test_separable_points_have_the_printed_support_vectors():
+def test_separable_points_have_the_printed_border():
     from sklearn.svm import SVC
 
     X, y = separable_points()
-    found = SVC(kernel="linear", C=1e6).fit(X, y)
-    assert {tuple(point) for point in found.support_vectors_} == {(6.0, 8.0), (9.0, 5.0)}
+    plane = SVC(kernel="linear", C=1e6).fit(X, y)
+    # x2 = x1 - 1, with (6, 8) and (9, 5) on the two margins.
+    a, b = plane.coef_[0]
+    assert np.allclose([b / a, plane.intercept_[0] / a], [-1.0, -1.0], atol=1e-3)
+    assert np.allclose(plane.decision_function([[6, 8], [9, 5]]), [-1.0, 1.0], atol=1e-2)

@@ -40,9 +40,9 @@ def learn1nn_toy(*, outlier: bool = False) -> tuple[np.ndarray, np.ndarray]:
 def separable_points() -> tuple[np.ndarray, np.ndarray]:
     """Eleven points like those of learn1NN's Fig. 8: support vectors (6, 8) and (9, 5), border x2 = x1 - 1.
 
-    The text gives these two points and the border, the figure the rest. The others are ours: two more support vectors on
-    each side, so that the widest-margin border is this line along its whole length, also for a rule that could bend
-    it, and five points behind them.
+    The text gives these two points and the border, the figure the rest. The others are ours: two more support vectors
+    on each side, so that the widest-margin border is this line along its whole length, also for a rule that could
+    bend it, and five points behind them.
     """
     squares = [(6, 8), (2, 4), (10, 12), (3, 9), (5, 11)]
     dots = [(9, 5), (5, 1), (13, 9), (12, 4), (10, 2), (14, 6)]

@@ -1,0 +1,1 @@
+"""Looking at fitted models: verification curves, plots."""
