@@ -40,8 +40,8 @@ PARAMETERS = {
     "learn1nn_alpha": """float
         alpha: a prototype moves by alpha d_k (1 - d_k) of the way to the sample, at most alpha / 4; 0.03 to 0.3.""",
     "sigma": """float, optional
-        Variance of the Gaussian kernel: how far from the border samples still move prototypes. None takes the mean
-        squared distance of the samples to the nearest start; `inf` is the limit in which all samples count the same.""",
+        Variance of the Gaussian kernel: how far from the border samples still move prototypes. None takes a
+        third of the mean difference between the squared distances to own and rival start; `inf` is the limit in which all samples count the same.""",
     "sigma_annealing": """float
         Factor of 1 / sigma after each sample: above 1 the kernel narrows while learning.""",
     "learn1nn_lambda": """float
