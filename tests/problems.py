@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from protolearn.data import TrainingSet
-from protolearn.losses import LOSSES
+from protolearn.losses import LOSSES, Loss
 from protolearn.metrics import METRICS
 from protolearn.metrics.diagonal import Diagonal
 from protolearn.metrics.omega import Omega
@@ -36,6 +36,12 @@ def random_problem(metric, n_samples=9, seed=3, dtype=np.float64):
 
 def objective_of(loss_name, metric, slope=0.7, regularization=0.05):
     return Objective(LOSSES[loss_name](), metric, slope, regularization)
+
+
+def stepwise_objective(loss_name, metric):
+    """Without a penalty of the prototypes alone (learn1NN), which the online solver follows after each block."""
+    alone = LOSSES[loss_name].penalty is not Loss.penalty
+    return objective_of(loss_name, metric, regularization=0.0 if alone else 0.05)
 
 
 # Classifiers that the engine's solvers train, and all that have its prototypes.

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from problems import ALL_METRICS, DIFFERENTIABLE, objective_of, random_problem
+from problems import ALL_METRICS, DIFFERENTIABLE, objective_of, random_problem, stepwise_objective
 from protolearn.schedules import constant
 from protolearn.solvers import SOLVERS, Plan
 from protolearn.solvers.batch import mean_gradient, value_and_gradient
@@ -53,7 +53,7 @@ def test_online_step_is_the_gradient_step(loss, metric):
     """One sample, one step: positions by eta times the gradient, the metric by rho times it, then projected."""
     metric = ALL_METRICS[metric]
     data, prototypes = random_problem(metric, n_samples=1)
-    objective = objective_of(loss, metric)
+    objective = stepwise_objective(loss, metric)
     eta, rho = 1e-3, 2e-3
     plan = Plan(1, eta, rho, constant, np.random.RandomState(0), scale=1.0)
     stepped = SOLVERS["online"](prototypes, data, objective, plan).prototypes

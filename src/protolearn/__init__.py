@@ -3,6 +3,8 @@
 from protolearn.estimators.generators import ChenCondensing, MixtGauss
 from protolearn.estimators.generic import PrototypeClassifier
 from protolearn.estimators.glvq import GLVQ, GMLVQ, GRLVQ, LGMLVQ
+from protolearn.estimators.learn1nn import Learn1NN
+from protolearn.estimators.lpd import LPD
 from protolearn.estimators.lvq import DSM, LVQ1, LVQ2, LVQ3, LVQ21, OLVQ1
 from protolearn.estimators.margin import LOGM, MCE
 from protolearn.estimators.nearest import NearestPrototype
@@ -18,6 +20,7 @@ __all__ = [
     "GRLVQ",
     "LGMLVQ",
     "LOGM",
+    "LPD",
     "LVQ1",
     "LVQ2",
     "LVQ3",
@@ -30,6 +33,7 @@ __all__ = [
     "SNPC",
     "ChenCondensing",
     "HartCondensing",
+    "Learn1NN",
     "MixtGauss",
     "NearestPrototype",
     "PrototypeClassifier",

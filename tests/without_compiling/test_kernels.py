@@ -6,7 +6,7 @@ Coverage of the kernels comes from that run; the assertions hold in both.
 import numpy as np
 import pytest
 
-from problems import ALL_METRICS, DIFFERENTIABLE, RULES, objective_of, random_problem
+from problems import ALL_METRICS, DIFFERENTIABLE, RULES, objective_of, random_problem, stepwise_objective
 from protolearn import OLVQ1
 from protolearn.data import TrainingSet
 from protolearn.losses.rslvq import PrunedSoftLogLoss
@@ -27,7 +27,7 @@ def one_epoch(prototypes, data, objective, eta=1e-3, rho=1e-3, limit=np.inf):
 def test_an_epoch_is_a_sequence_of_gradient_steps(loss, metric):
     metric = ALL_METRICS[metric]
     data, prototypes = random_problem(metric, n_samples=4)
-    objective = objective_of(loss, metric)
+    objective = stepwise_objective(loss, metric)
     found = one_epoch(prototypes, data, objective).prototypes
     for x, k in zip(data.X, data.y, strict=True):
         step = value_and_gradient(prototypes, x[None], np.array([k]), np.ones(1), objective)

@@ -13,6 +13,51 @@ PARAMETERS = {
     "init": """str, array, pair (positions, labels), fitted estimator or callable
         Where the prototypes start: "kmeans" (of each class), "class_mean", "random" (training samples), "eveninit",
         "propinit" or "balance" (LVQ_PAK's).""",
+    "lpd_init": """str, array, pair (positions, labels), fitted estimator or callable
+        Where the prototypes start: "random" (training samples, as in the paper), "border" (training samples near the
+        decision border, its future work), or another of the library's starts.""",
+    "initial_weights": """{"auto", "ones", "inverse_std"}
+        Where the weights of the features start: 1, or 1 / standard deviation in the class; "auto" takes the one that
+        classifies the training set better, each sample by all others.""",
+    "lpd_solver": """{"batch_sum", "online", "gradient", "lbfgs", "adam"}
+        "batch_sum": Fig. 1 of the paper; "online": the same steps one sample at a time; the others minimise the mean
+        loss in their own ways, without the rates and factors below.""",
+    "nu": """float
+        nu, the rate of the positions.""",
+    "mu": """float
+        mu, the rate of the weights; 0 keeps them where they start.""",
+    "step_factors": """{"scale_free", "constant", "inverse_std"}
+        What the rates are multiplied by: "scale_free" makes the printed numbers mean the same in any unit, "constant"
+        takes them as they are, "inverse_std" multiplies them by 1 / standard deviation where the weights start there,
+        as the paper does.""",
+    "beta": """float
+        beta, the slope of the sigmoid; 5 to 10.""",
+    "exponent": """float
+        alpha of (9), the power of the unsquared distances in `predict_proba` and `verify`.""",
+    "lpd_tol": """float, optional
+        Stop when the mean loss changes by less than this share of the first one in an epoch; None takes 1e-7 for
+        "batch_sum".""",
+    "learn1nn_alpha": """float
+        alpha: a prototype moves by alpha d_k (1 - d_k) of the way to the sample, at most alpha / 4; 0.03 to 0.3.""",
+    "sigma": """float, optional
+        Variance of the Gaussian kernel: how far from the border samples still move prototypes. None takes a third of
+        the mean difference between the squared distances to own and rival start; `inf` is the limit in which all
+        samples count the same.""",
+    "sigma_annealing": """float
+        Factor of 1 / sigma after each sample: above 1 the kernel narrows while learning.""",
+    "learn1nn_lambda": """float
+        lambda sigma of (34), which keeps prototypes from running away from the border; 0 to 0.01. With more than two
+        prototypes each is drawn to the nearest one of another class.""",
+    "learn1nn_loss": """{"margin", "cross_entropy"}
+        The paper's loss (11), or the cross entropy (24), which outliers spoil.""",
+    "keep": """{"last", "best", "validation"}
+        Which prototypes of the way are returned: the last ones, those of the lowest training error, or those of the
+        lowest error on held-out samples.""",
+    "validation_fraction": """float
+        Share of each class that keep="validation" holds out, unless `fit` is given X_val and y_val.""",
+    "check_every": "int\n        Epochs between two looks at the error.",
+    "patience": """int, optional
+        Looks without a lower error after which learning stops; None runs all epochs.""",
     "metric": """str or Metric
         "euclidean"; "relevance", "class_relevance" or "local_relevance": one weight a feature, for all prototypes, for
         each class or for each prototype; "omega", "class_omega" or "local_omega": a matrix, likewise.""",
@@ -78,7 +123,7 @@ PARAMETERS = {
     "candidates": 'sequence of int\n        Numbers of neighbours that "auto" compares, beside no editing.',
     "cv": 'int\n        Folds of "auto".',
     "n_blocks": "int\n        Blocks of multi-edit.",
-    "patience": "int\n        Rounds of multi-edit without a removal after which it ends.",
+    "editing_patience": "int\n        Rounds of multi-edit without a removal after which it ends.",
     "hart_shuffle": """bool
         Visit the samples in a random order instead of as they stand.""",
     "edit_neighbors": """int, "auto" or None
@@ -149,7 +194,8 @@ def documented(estimator: Estimator) -> Estimator:
         if rest:
             lines.append(indent(dedent(rest), " " * 8))
     head, _, examples = (estimator.__doc__ or "").partition("    Examples\n")
-    learned = LEARNED_ATTRIBUTES if hasattr(estimator, "partial_fit") else getattr(estimator, "_attribute_texts", "")
+    learned = LEARNED_ATTRIBUTES if hasattr(estimator, "partial_fit") else ""
+    learned += getattr(estimator, "_attribute_texts", "")
     body = head + "\n".join(lines) + "\n" + ATTRIBUTES + learned
     estimator.__doc__ = body + ("\n    Examples\n" + examples if examples else "")
     return estimator

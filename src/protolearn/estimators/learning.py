@@ -25,21 +25,25 @@ from protolearn.threads import blas_threads
 _RUN_AWAY = 1e6
 
 
-def distance_scale(start: PrototypeSet, data: TrainingSet) -> tuple[float, float]:
-    """cov, the mean squared Euclidean distance of the samples to the nearest start, of any class (LOGM 6.2), and the
-    largest squared distance of a sample to any start.
+def mean_nearest_distance(start: PrototypeSet, data: TrainingSet, metric: Metric) -> tuple[float, float]:
+    """The mean squared distance of the samples to the nearest start, of any class, and the largest one to any start.
 
-    Where every sample sits on a prototype, cov is the total variance of the data, and 1 where that is 0 too.
+    Where every sample sits on a prototype the mean is the total variance of the data, and 1 where that is 0 too.
     """
-    metric = METRICS["euclidean"]
     total = largest = 0.0
     with blas_threads(data.n_samples * start.positions.size):
         for X, _, weight in data.blocks(len(start)):
             D = metric.distances(X, start)
             total += float(weight @ D.min(axis=1).astype(np.float64))
             largest = max(largest, float(D.max()))
-    cov = total / data.total_weight or float(np.trace(data.covariance)) or 1.0
-    return cov, max(largest, cov)
+    mean = total / data.total_weight or float(np.trace(data.covariance)) or 1.0
+    return mean, max(largest, mean)
+
+
+def distance_scale(start: PrototypeSet, data: TrainingSet, metric: Metric) -> tuple[float, float]:
+    """cov, the mean squared Euclidean distance to the nearest start (LOGM 6.2), and the largest under the metric."""
+    cov, largest = mean_nearest_distance(start, data, METRICS["euclidean"])
+    return cov, max(largest, mean_nearest_distance(start, data, metric)[1]) if metric.adaptive else largest
 
 
 class LearningClassifier(PrototypeBase):
@@ -131,13 +135,17 @@ class LearningClassifier(PrototypeBase):
         -------
         self
         """
+        return self._fit(X, y, sample_weight)
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, held_out: tuple[Any, Any] | None = None):
         loss, metric = self._check_parameters()
         data = self._training_set(X, y, sample_weight)
         random = check_random_state(self.random_state)
+        data, validation = self._hold_out(data, held_out, random)
         goes_on = self.warm_start and hasattr(self, "prototypes_")
         start = self._current_set(data, metric) if goes_on else self._start(data, metric, random)
-        self._scale, self._largest_distance = distance_scale(start, data)
-        solution = self._solve(loss, metric, start, data, random, max_iter=self.max_iter)
+        self._scale, self._largest_distance = distance_scale(start, data, metric)
+        solution = self._solve(loss, metric, start, data, random, max_iter=self.max_iter, validation=validation)
         self._store(solution, loss, metric, data.X.dtype)
         self._steps = solution.n_steps
         self._rates = solution.rates
@@ -145,6 +153,12 @@ class LearningClassifier(PrototypeBase):
         if solution.interrupted:
             raise KeyboardInterrupt("fit was interrupted; the model holds the prototypes of that moment")
         return self
+
+    def _hold_out(
+        self, data: TrainingSet, given: tuple[Any, Any] | None, random: np.random.RandomState
+    ) -> tuple[TrainingSet, TrainingSet | None]:
+        """The part to learn from, and the part that decides when to stop, where the method has one."""
+        return data, None
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None):
         """Learn from one more block of a stream, in one pass.
@@ -182,10 +196,10 @@ class LearningClassifier(PrototypeBase):
             self._stream_random = check_random_state(self.random_state)
             start = self._start(data, metric, self._stream_random)
             self._steps, self._rates = 0, None
-            self._scale, self._largest_distance = distance_scale(start, data)
+            self._scale, self._largest_distance = distance_scale(start, data, metric)
         else:
             start = self._with_new_classes(self._current_set(data, metric), data, metric)
-            self._largest_distance = max(self._largest_distance, distance_scale(start, data)[1])
+            self._largest_distance = max(self._largest_distance, distance_scale(start, data, metric)[1])
         if len(np.unique(start.labels)) > 1:
             solution = self._solve(loss, metric, start, data, self._stream_random, max_iter=1, first_step=self._steps)
         else:
@@ -230,9 +244,10 @@ class LearningClassifier(PrototypeBase):
         *,
         max_iter: int,
         first_step: int | None = None,
+        validation: TrainingSet | None = None,
     ) -> Solution:
         scale = self._scale
-        slope = loss.default_slope(scale) if self.slope is None else self.slope
+        slope = self._slope(loss, scale)
         rate = self.learning_rate * loss.rate_unit(scale)
         metric_rate = 0.0
         if metric.adaptive and self.metric_learning_rate > 0:
@@ -258,6 +273,7 @@ class LearningClassifier(PrototypeBase):
             rates=self._rates if stream else None,
             watch=self._watcher(line),
         )
+        plan = self._amended(plan, start, data, metric, validation)
         objective = Objective(loss, metric, slope, self.regularization)
         try:
             with blas_threads(data.n_samples * start.positions.size):
@@ -268,6 +284,20 @@ class LearningClassifier(PrototypeBase):
         if solution.message:
             warnings.warn(solution.message, ConvergenceWarning, stacklevel=3)
         return solution
+
+    def _slope(self, loss: Loss, scale: float) -> float:
+        given = self._given_slope()
+        return loss.default_slope(scale) if given is None else given
+
+    def _given_slope(self) -> float | None:
+        """The slope that the user gave, in the loss's own meaning of it."""
+        return self.slope
+
+    def _amended(
+        self, plan: Plan, start: PrototypeSet, data: TrainingSet, metric: Metric, validation: TrainingSet | None
+    ) -> Plan:
+        """The plan with what only one method has: other units of the rates, which prototypes to keep."""
+        return plan
 
     def _watcher(self, line: ProgressLine | None) -> Callable | None:
         if line is None and self.callback is None:
@@ -286,7 +316,7 @@ class LearningClassifier(PrototypeBase):
         self.prototype_labels_ = self.classes_[found.labels]
         self._theta = found.theta
         self._link = loss.link
-        slope = loss.default_slope(self._scale) if self.slope is None else self.slope
+        slope = self._slope(loss, self._scale)
         self._final_slope = annealed(slope, self.annealing, solution.n_steps)
         self.loss_curve_ = list(solution.loss_curve)
         self.n_iter_ = solution.n_iter
@@ -294,7 +324,8 @@ class LearningClassifier(PrototypeBase):
             if hasattr(self, name):
                 delattr(self, name)
         if found.theta.ndim == 2 and metric.adaptive:
-            self.relevances_ = found.theta[0] if metric.scope == "global" else found.theta
+            relevances = metric.relevances(found.theta)
+            self.relevances_ = relevances[0] if metric.scope == "global" else relevances
         elif found.theta.ndim == 3:
             self.omega_ = found.theta[0] if metric.scope == "global" else found.theta
 

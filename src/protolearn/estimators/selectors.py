@@ -51,7 +51,7 @@ class WilsonEditing(Selector):
     144
     """
 
-    _texts = {"n_neighbors": "editing_neighbors", "method": "editing"}
+    _texts = {"n_neighbors": "editing_neighbors", "method": "editing", "patience": "editing_patience"}
     _attribute_texts = (
         _INDICES
         + """    n_neighbors_ : int

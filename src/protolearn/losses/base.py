@@ -64,6 +64,10 @@ class Loss:
         """What a learning rate of 1 means: eta(0) = 0.1 tau cov, LOGM (6.2)."""
         return 0.1 * mean_distance
 
+    def penalty(self, positions: np.ndarray, labels: np.ndarray) -> tuple[float, np.ndarray] | None:
+        """A regulariser of the prototypes alone and its gradient; None where alpha acts sample by sample."""
+        return None
+
     def parameters(self, slope: float, regularization: float, labels: np.ndarray) -> np.ndarray:
         """What the compiled function reads: slope and alpha first, then the loss's own settings."""
         return np.array([slope, regularization], dtype=np.float64)

@@ -3,7 +3,8 @@
 Each link makes rows that sum to 1, whose largest entry is the class of the nearest prototype. With two classes
 "difference" is the sigmoid of MCE and LOGM, "relative_sigmoid" that of GLVQ in the LOGM paper, "relative" the relative
 distance d_other / (d_own + d_other) of GLVQ. With more classes the first two are a softmax over the classes' nearest
-prototypes, the third is LPD's (9) with squared distances.
+prototypes. "power" is LPD's (9): unsquared distances to the power of minus the exponent, which takes the place of the
+slope; "relative" is the same with the exponent 2.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import softmax
 
-LINKS = ("difference", "relative_sigmoid", "relative")
+LINKS = ("difference", "relative_sigmoid", "relative", "power")
 
 
 def _relative(class_distances: np.ndarray) -> np.ndarray:
@@ -34,10 +35,16 @@ def class_scores(class_distances: np.ndarray, link: str) -> np.ndarray:
 def class_probabilities(class_distances: np.ndarray, link: str, slope: float) -> np.ndarray:
     """Probabilities of the classes, (n_samples, n_classes)."""
     class_distances = np.asarray(class_distances, dtype=np.float64)
-    if link != "relative":
-        return softmax(slope * class_scores(class_distances, link), axis=1)
+    if link in ("relative", "power"):
+        return _inverse_power(class_distances, slope if link == "power" else 2.0)
+    return softmax(slope * class_scores(class_distances, link), axis=1)
+
+
+def _inverse_power(class_distances: np.ndarray, exponent: float) -> np.ndarray:
+    """P_c = d_c^-a / sum of d^-a, d the unsquared distances: LPD (9)."""
     nearest = class_distances.min(axis=1, keepdims=True)
     # nearest / distance is 1 for the nearest class and for each of several zeros.
     with np.errstate(invalid="ignore", divide="ignore"):
         ratio = np.where(class_distances == nearest, 1.0, nearest / class_distances)
-    return ratio / ratio.sum(axis=1, keepdims=True)
+    share = ratio ** (exponent / 2.0)
+    return share / share.sum(axis=1, keepdims=True)

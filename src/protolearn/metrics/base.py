@@ -76,12 +76,14 @@ class Packed:
 class Metric:
     """Base of all metrics. A metric is a small immutable value: what it learns lives in the PrototypeSet.
 
+    takes_factors : the compiled step reads factors of each number's rate from `work`: positions, then theta
     scope : which prototypes share parameters: all ("global"), those of a class ("class"), none ("prototype")
     normalization : what the weights sum to: "mean" makes their mean 1, so that the start is the Euclidean distance;
         "sum" makes their sum 1, as most papers print it
     """
 
     adaptive: ClassVar[bool] = True
+    takes_factors: ClassVar[bool] = False
     scope: str = "global"
     normalization: str = "mean"
 
@@ -132,7 +134,7 @@ class Metric:
         raise NotImplementedError("abstract: a metric measures distances")
 
     def gradient(self, X: np.ndarray, prototypes: PrototypeSet, pull: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Sums over the samples of pull dD/dm and of pull dD/dtheta; pull[n, i] = d loss_n / d D_ni."""
+        """Sums over the samples of pull dD/dm and of pull dD/dtheta; pull[n, i] = d loss_n / d D_ni, also sparse."""
         raise NotImplementedError("abstract: a metric has a gradient")
 
     def project(self, theta: np.ndarray) -> np.ndarray:
@@ -142,6 +144,10 @@ class Metric:
     def free(self, theta: np.ndarray, gradient: np.ndarray) -> np.ndarray:
         """The gradient at valid `theta` with respect to parameters that `project` would scale back to it."""
         return gradient
+
+    def relevances(self, theta: np.ndarray) -> np.ndarray:
+        """The factors of the squared differences, where theta holds one number a feature."""
+        return theta
 
     def lower_bound(self) -> float | None:
         """The smallest value of a parameter, None where there is none."""

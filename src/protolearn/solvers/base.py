@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 
+from protolearn.data import TrainingSet
 from protolearn.losses import Loss
 from protolearn.metrics import Metric
 from protolearn.prototypes import PrototypeSet
@@ -40,7 +42,7 @@ class Plan:
     max_iter : epochs
     position_rate, metric_rate : eta(0) and rho(0); 0 freezes the positions or the metric
     schedule : factor of both at a step
-    annealing : factor of the slope after each presented sample
+    annealing : factor of the slope after each presented sample; the rates shrink by as much
     shuffle : a new random order each epoch; else the rows as they stand, over and over
     tol : stop when the relative change of the mean loss is below; None never stops (online) or 1e-6 (batch)
     scale : mean squared distance to the nearest start: the unit of squared distances
@@ -48,6 +50,11 @@ class Plan:
     batch_size : rows of a mini-batch
     first_step, n_steps : where a schedule starts and ends; n_steps None means max_iter epochs
     watch : called after each epoch
+    position_factor, metric_factor : factors of the two rates for each number: solvers "batch_sum" and "online"
+    keep : which prototypes of the way are returned: "last", "best" on the training set, best on "validation"
+    validation : the held-out part
+    check_every : epochs between two looks at the error
+    patience : looks without a lower error after which learning stops; None never stops for it
     """
 
     max_iter: int
@@ -65,6 +72,12 @@ class Plan:
     n_steps: int | None = None
     rates: np.ndarray | None = None
     watch: Watcher | None = None
+    position_factor: np.ndarray | float = 1.0
+    metric_factor: np.ndarray | float = 1.0
+    keep: str = "last"
+    validation: TrainingSet | None = None
+    check_every: int = 1
+    patience: int | None = None
 
 
 @dataclass
@@ -90,20 +103,40 @@ DIVERGED = (
 )
 
 
-class LossWatch:
-    """Stops when the mean loss no longer changes, or when the watcher says so."""
+class Judge(Protocol):
+    """What keeps the best prototypes of the way (protolearn.solvers.keeping)."""
 
-    def __init__(self, tol: float | None, watch: Watcher | None) -> None:
+    kept: PrototypeSet | None
+
+    def due(self, epoch: int) -> bool:
+        """Whether to look after this epoch."""
+
+    def ends(self, prototypes: PrototypeSet, loss: float) -> bool:
+        """Look; True where learning should stop."""
+
+
+class LossWatch:
+    """Stops when the mean loss no longer changes, when the watcher says so, or when the judge does."""
+
+    def __init__(self, tol: float | None, watch: Watcher | None, judge: Judge | None = None) -> None:
         self.tol = tol
         self.watch = watch
+        self.judge = judge
         self.curve: list[float] = []
 
     def ends(self, value: float, prototypes: Callable[[], PrototypeSet]) -> bool:
         """Note the loss of one more epoch; True where it was the last."""
         self.curve.append(float(value))
+        judged = self.judge is not None and self.judge.due(len(self.curve))
+        if judged and self.judge.ends(prototypes(), float(value)):
+            return True
         if self.watch is not None and self.watch(len(self.curve), float(value), prototypes):
             return True
         if self.tol is None or len(self.curve) < 2:
             return False
         before, now = self.curve[-2:]
         return abs(before - now) <= self.tol * max(abs(before), abs(now))
+
+    def kept(self, last: PrototypeSet) -> PrototypeSet:
+        """What the solver returns: the last prototypes, or those the judge kept."""
+        return last if self.judge is None or self.judge.kept is None else self.judge.kept

@@ -16,6 +16,7 @@ from protolearn.data import TrainingSet
 from protolearn.prototypes import PrototypeSet
 from protolearn.solvers.base import DIVERGED, SOLVERS, LossWatch, Objective, Plan, Solution
 from protolearn.solvers.batch import Gradient, mean_gradient, value_and_gradient
+from protolearn.solvers.keeping import make_keeper
 
 _DEFAULT_TOL = 1e-6
 # Sufficient decrease, and how often a step is halved before the point counts as a minimum.
@@ -92,7 +93,7 @@ def adam(start: PrototypeSet, data: TrainingSet, objective: Objective, plan: Pla
 def lbfgs(start: PrototypeSet, data: TrainingSet, objective: Objective, plan: Plan) -> Solution:
     """L-BFGS by scipy, `max_iter` iterations; non-negative weights by bounds, their normalisation by the chain rule."""
     variables = _Variables(start, objective, plan)
-    watch = LossWatch(None, plan.watch)
+    watch = LossWatch(None, plan.watch, make_keeper(plan, data, objective.metric))
     result = Solution(start)
     best = variables.vector(start)
     last = np.inf
@@ -132,7 +133,8 @@ def lbfgs(start: PrototypeSet, data: TrainingSet, objective: Objective, plan: Pl
 
 def _iterate(start: PrototypeSet, data: TrainingSet, objective: Objective, plan: Plan, steps: Callable) -> Solution:
     variables = _Variables(start, objective, plan)
-    watch = LossWatch(_DEFAULT_TOL if plan.tol is None else plan.tol, plan.watch)
+    tol = _DEFAULT_TOL if plan.tol is None else plan.tol
+    watch = LossWatch(tol, plan.watch, make_keeper(plan, data, objective.metric))
     result = Solution(start)
     vector = variables.vector(start)
     try:
@@ -158,6 +160,7 @@ def _finish(
     result.n_iter = max(len(watch.curve), 1)
     if np.isfinite(vector).all():
         result.prototypes = variables.prototypes(vector)
+    result.prototypes = watch.kept(result.prototypes)
 
 
 def _search_steps(variables: _Variables, vector: np.ndarray, data: TrainingSet, objective: Objective, plan: Plan):

@@ -162,3 +162,43 @@ def field_block(D, y, weight, labels, loss, parameters, C):
         for i in range(D.shape[1]):
             C[n, i] = weight[n] * row[i]
     return value_sum
+
+
+@compiled(
+    lambda number: types.UniTuple(types.float64, 2)(
+        matrix(number),  # X
+        vector(types.int64),  # y
+        vector(types.float64),  # weight
+        matrix(number),  # W
+        stack(number),  # T
+        vector(types.int64),  # slot
+        vector(types.int64),  # labels
+        vector(number),  # work
+        types.FunctionType(fill_signature(number)),
+        types.FunctionType(pair_signature(number)),
+        vector(types.float64),  # parameters
+        matrix(types.int32),  # own and rival of each row
+        matrix(number),  # weight times d loss / d d_own and d loss / d d_rival
+    )
+)
+def pair_rows(X, y, weight, W, T, slot, labels, work, fill, loss, parameters, pairs, pulls):
+    """Weighted sums of the losses and of the 1-NN errors; the two coefficients of each row beside their prototypes.
+
+    Both are NaN where a distance is not finite. Nothing of the size rows times prototypes is kept.
+    """
+    D = np.empty(labels.shape[0], X.dtype)
+    alpha = parameters[1]
+    value_sum = errors = 0.0
+    for n in range(X.shape[0]):
+        fill(X[n], W, T, slot, work, D)
+        own, rival = own_and_rival(D, labels, y[n])
+        if own < 0 or rival < 0:
+            return np.nan, np.nan
+        value, pull, push = loss(D[own], D[rival], parameters[0])
+        value_sum += weight[n] * (value + alpha * D[own])
+        if D[rival] < D[own] or (D[rival] == D[own] and rival < own):
+            errors += weight[n]
+        pairs[n, 0], pairs[n, 1] = own, rival
+        pulls[n, 0] = weight[n] * (pull + alpha)
+        pulls[n, 1] = weight[n] * push
+    return value_sum, errors

@@ -1,0 +1,94 @@
+"""Classifiers that return the best prototypes of the way, judged on the training set or on a held-out part of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import validate_data
+
+from protolearn.data import TrainingSet
+from protolearn.estimators.learning import LearningClassifier
+from protolearn.metrics import Metric
+from protolearn.parameters import check_choice, check_count, check_number
+from protolearn.prototypes import PrototypeSet
+from protolearn.solvers import Plan
+from protolearn.solvers.keeping import KEEP
+
+
+class KeepingClassifier(LearningClassifier):
+    """A subclass has the parameters keep, validation_fraction, check_every and patience."""
+
+    keep: str
+    validation_fraction: float
+    check_every: int
+    patience: int | None
+
+    def _check_parameters(self):
+        check_choice("keep", self.keep, KEEP)
+        check_number("validation_fraction", self.validation_fraction, above=0, below=1)
+        check_count("check_every", self.check_every)
+        check_count("patience", self.patience, optional=True)
+        return super()._check_parameters()
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, X_val: Any = None, y_val: Any = None):
+        """Learn prototypes (and metric) from a training set.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            float32 stays float32.
+        y : array-like of shape (n_samples,)
+            Class labels of any kind.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights; a row of weight 2 counts as that row twice, one of weight 0 is left out.
+        X_val, y_val : as X and y, optional
+            The samples that keep="validation" looks at; without them it holds out `validation_fraction` of X.
+
+        Returns
+        -------
+        self
+        """
+        if (X_val is None) != (y_val is None):
+            raise ValueError("X_val and y_val belong together; give both or neither.")
+        return self._fit(X, y, sample_weight, None if X_val is None else (X_val, y_val))
+
+    def _hold_out(
+        self, data: TrainingSet, given: tuple[Any, Any] | None, random: np.random.RandomState
+    ) -> tuple[TrainingSet, TrainingSet | None]:
+        if self.keep != "validation":
+            return data, None
+        if given is not None:
+            return data, self._given_validation(given, data)
+        held = np.zeros(data.n_samples, dtype=bool)
+        for code in range(data.n_classes):
+            rows = data.class_rows(code)
+            n = min(int(np.ceil(self.validation_fraction * len(rows))), len(rows) - 1)
+            held[random.choice(rows, n, replace=False)] = True
+        if not held.any():
+            raise ValueError(
+                'keep="validation" found no class with two samples to hold one out; give X_val and y_val, or choose '
+                'keep="best".'
+            )
+        return _rows_of(data, ~held), _rows_of(data, held)
+
+    def _given_validation(self, given: tuple[Any, Any], data: TrainingSet) -> TrainingSet:
+        X, y = validate_data(self, *given, reset=False, accept_sparse="csr", dtype=data.X.dtype)
+        codes = np.minimum(np.searchsorted(self.classes_, y), len(self.classes_) - 1)
+        if not np.array_equal(self.classes_[codes], y):
+            unknown = y[self.classes_[codes] != y][0]
+            raise ValueError(f"y_val holds class {unknown!s}, which y does not; remove its rows.")
+        return TrainingSet(X, codes, None, data.n_classes)
+
+    def _amended(
+        self, plan: Plan, start: PrototypeSet, data: TrainingSet, metric: Metric, validation: TrainingSet | None
+    ) -> Plan:
+        # A block of a stream is walked once: there is no way to choose from.
+        keep = "last" if plan.n_steps is not None else self.keep
+        return replace(plan, keep=keep, validation=validation, check_every=self.check_every, patience=self.patience)
+
+
+def _rows_of(data: TrainingSet, chosen: np.ndarray) -> TrainingSet:
+    weight = None if data.weight is None else data.weight[chosen]
+    return TrainingSet(data.X[np.flatnonzero(chosen)], data.y[chosen], weight, data.n_classes)

@@ -1,0 +1,176 @@
+"""Weighted distance through the roots of its weights (LPD), and class-dependent variance weights (CDVW)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from protolearn.compiled import VECTORISED, compiled
+from protolearn.metrics.base import (
+    METRICS,
+    Metric,
+    Packed,
+    fill_signature,
+    finish_signature,
+    step_signature,
+)
+from protolearn.metrics.diagonal import Diagonal
+from protolearn.parameters import check_choice
+from protolearn.prototypes import PrototypeSet
+
+if TYPE_CHECKING:
+    from protolearn.data import TrainingSet
+
+INITIAL_WEIGHTS = ("ones", "inverse_spread")
+
+
+@dataclass(frozen=True)
+class SquaredDiagonal(Metric):
+    """Squared distance with the square of a weight for each feature, one vector for all, a class or a prototype.
+
+        D_i        = sum_j w_ij^2 (x_j - m_ij)^2                LPD (1), squared
+        dD_i/dm_ij  = -2 w_ij^2 (x_j - m_ij)
+        dD_i/dw_ij  = 2 w_ij (x_j - m_ij)^2
+
+    A square is never negative, so nothing is clipped; as in the paper nothing is normalised either: a weight vector may
+    grow or shrink as a whole, which lets a prototype win a larger or smaller region. The sign of w has no meaning.
+    In the compiled steps the move of each feature is bounded by the distance to the sample.
+
+    initial : where the weights start: "ones", the Euclidean distance, or "inverse_spread", 1 / standard deviation of
+        the feature in the class (in the whole set where scope="global"); with scope="class" and no learning this is the
+        diagonal Mahalanobis distance of the stored vector's class, the paper's CDVW
+    """
+
+    takes_factors: ClassVar[bool] = True
+    scope: str = "prototype"
+    initial: str = "ones"
+
+    def check(self) -> None:
+        super().check()
+        check_choice("initial", self.initial, INITIAL_WEIGHTS)
+
+    def start(self, positions: np.ndarray, labels: np.ndarray, data: TrainingSet) -> PrototypeSet:
+        plain = super().start(positions, labels, data)
+        if self.initial == "ones":
+            return plain
+        spread = class_spread(data, whole=self.scope == "global")
+        by_slot = spread[plain.labels] if self.scope == "prototype" else spread
+        return plain.moved(plain.positions, (1.0 / by_slot).astype(data.dtype))
+
+    def initial_theta(self, n_slots: int, data: TrainingSet) -> np.ndarray:
+        return np.ones((n_slots, data.n_features))
+
+    def relevances(self, theta: np.ndarray) -> np.ndarray:
+        return theta * theta
+
+    def distances(self, X: np.ndarray, prototypes: PrototypeSet) -> np.ndarray:
+        return Diagonal(self.scope).distances(X, _with_squares(prototypes))
+
+    def gradient(self, X: np.ndarray, prototypes: PrototypeSet, pull: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        positions, by_square = Diagonal(self.scope).gradient(X, _with_squares(prototypes), pull)
+        return positions, 2.0 * prototypes.theta * by_square
+
+    def pack(self, prototypes: PrototypeSet) -> Packed:
+        dtype = prototypes.positions.dtype
+        return Packed(
+            positions=prototypes.positions.copy(order="C"),
+            theta=np.array(prototypes.theta[:, None, :], order="C"),
+            slot=prototypes.slot,
+            labels=prototypes.labels,
+            work=np.empty(0, dtype=dtype),
+            fill=fill_squared.of(dtype),
+            step=step_squared.of(dtype),
+            finish=descend.of(dtype),
+            unpack=lambda W, T: (W, T[:, 0, :]),
+        )
+
+
+METRICS.add("squared_relevance", SquaredDiagonal("global"))
+METRICS.add("class_squared_relevance", SquaredDiagonal("class"))
+METRICS.add("local_squared_relevance", SquaredDiagonal("prototype"))
+METRICS.add("class_variance", SquaredDiagonal("class", "inverse_spread"))
+
+# A feature that is constant in its class would get an infinite weight; so it counts as one whose spread is this share
+# of its spread in the whole set.
+_LEAST_SHARE = 0.1
+
+
+def _with_squares(prototypes: PrototypeSet) -> PrototypeSet:
+    return prototypes.moved(prototypes.positions, prototypes.theta * prototypes.theta)
+
+
+def class_spread(data: TrainingSet, *, whole: bool = False) -> np.ndarray:
+    """Standard deviation of each feature in each class (or one row for the whole set), never 0.
+
+    A feature that is constant in a class gets a tenth of its spread in the whole set; one that is constant
+    everywhere gets 1, so that it keeps the weight 1. A class without samples gets the spread of the whole set.
+    """
+    codes = np.zeros(data.n_samples, dtype=np.int64) if whole else data.y
+    n = 1 if whole else data.n_classes
+    mass = np.zeros(n)
+    sums = np.zeros((n, data.n_features))
+    squares = np.zeros((n, data.n_features))
+    at = 0
+    for block, _, weight in data.blocks(data.n_features):
+        rows = codes[at : at + len(block)]
+        at += len(block)
+        centred = block - data.mean
+        member = np.zeros((n, len(block)))
+        member[rows, np.arange(len(block))] = weight
+        mass += member.sum(axis=1)
+        sums += member @ centred
+        squares += member @ (centred * centred)
+    total = np.sqrt(squares.sum(axis=0) / mass.sum())
+    held = np.where(mass > 0, mass, 1.0)[:, None]
+    spread = np.sqrt(np.maximum(squares / held - (sums / held) ** 2, 0.0))
+    spread[mass == 0] = total
+    spread = np.maximum(spread, _LEAST_SHARE * total)
+    return np.where(spread > 0, spread, 1.0)
+
+
+@compiled(fill_signature, fastmath=VECTORISED)
+def fill_squared(x, W, T, slot, work, D):
+    """Weighted distances, one prototype a row."""
+    n, d = W.shape
+    for i in range(n):
+        m = W[i]
+        w = T[slot[i], 0]
+        s = x.dtype.type(0)
+        for j in range(d):
+            v = w[j] * (x[j] - m[j])
+            s += v * v
+        D[i] = s
+
+
+@compiled(step_signature, fastmath=VECTORISED)
+def step_squared(x, W, T, slot, i, pull, eta, G, work):
+    """G_j += c 2 w_j (x_j - m_j)^2, then m_j += 2 eta c w_j^2 (x_j - m_j), both times the factors in `work`, if any."""
+    d = x.shape[0]
+    one = x.dtype.type(1)
+    m = W[i]
+    w = T[slot[i], 0]
+    free = work.shape[0] > 0
+    if G.shape[0] > 0:
+        g = G[slot[i], 0]
+        c = x.dtype.type(2.0 * pull)
+        at = W.shape[0] * d + slot[i] * d
+        for j in range(d):
+            v = x[j] - m[j]
+            g[j] += c * w[j] * v * v * (work[at + j] if free else one)
+    share = x.dtype.type(2.0 * eta * pull)
+    for j in range(d):
+        factor = share * w[j] * w[j] * (work[i * d + j] if free else one)
+        m[j] += min(max(factor, -one), one) * (x[j] - m[j])
+
+
+@compiled(finish_signature, fastmath=VECTORISED)
+def descend(T, s, rho, total, G):
+    """w -= rho G."""
+    w = T[s, 0]
+    g = G[s, 0]
+    rate = w.dtype.type(rho)
+    for j in range(w.shape[0]):
+        w[j] -= rate * g[j]
+        g[j] = w.dtype.type(0)

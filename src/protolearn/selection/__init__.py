@@ -1,0 +1,1 @@
+"""Choosing numbers of prototypes and settings."""
