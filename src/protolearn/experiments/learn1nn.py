@@ -28,9 +28,9 @@ TABLE_3 = {
     32: ((8.764, 0.2456, 9.5, 8.2), (11.503, 1.795, 16.2, 9.3)),
     64: ((8.93, 0.4694, 10.6, 8.3), (12.3, 1.521, 15.7, 9.9)),
 }
-GRID = {"learning_rate": (0.003, 0.01, 0.03), "sigma": (0.05, 0.1, 0.15, 0.2)}
+GRID = {"learning_rate": (0.01, 0.03), "sigma": (0.05, 0.1, 0.15, 0.2)}
 LVQ1_GRID = {"learning_rate": (0.02, 0.05, 0.1)}
-TUNING_RUNS = 5
+TUNING_RUNS = 3
 
 
 def ripley_sample(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -50,7 +50,10 @@ def bayes_border(X: np.ndarray) -> np.ndarray:
 
 
 def ripley_model(per_class: int, seed: int, **settings: float) -> Learn1NN:
-    """Section 5.2: eveninit, constant alpha, stopped at a minimum of the training error, looked at each 200 epochs."""
+    """Section 5.2: eveninit, constant alpha, stopped at a minimum of the training error, looked at each 200 epochs.
+
+    Three looks without a lower error end it: after one, a run that has only paused is lost now and then.
+    """
     return Learn1NN(
         per_class,
         init="eveninit",
@@ -58,7 +61,7 @@ def ripley_model(per_class: int, seed: int, **settings: float) -> Learn1NN:
         max_iter=4000,
         keep="best",
         check_every=200,
-        patience=1,
+        patience=3,
         random_state=seed,
         **settings,
     )
@@ -70,12 +73,17 @@ def lvq1_model(per_class: int, seed: int, **settings: float) -> LVQ1:
 
 
 def ripley_settings(per_class: int) -> tuple[dict[str, float], dict[str, float]]:
-    """alpha and sigma of learn1NN and alpha of LVQ1, chosen on 250 new samples."""
+    """alpha and sigma of learn1NN and alpha of LVQ1, chosen on 250 new samples: lowest mean error of some runs."""
     X, y, _, _ = load("synth").split()
-    X_val, y_val = ripley_sample(250, seed=0)
+    validation = ripley_sample(250, seed=0)
     chosen = []
     for model, grid in ((ripley_model(per_class, 0), GRID), (lvq1_model(per_class, 0), LVQ1_GRID)):
-        chosen.append(choose_on_validation(model, grid, X, y, X_val, y_val, runs=TUNING_RUNS)[0])
+        errors = []
+        for run in range(TUNING_RUNS):
+            order = np.random.RandomState(1000 + run).permutation(len(X))
+            results = choose_on_validation(model, grid, X[order], y[order], *validation)[1]
+            errors.append([error for _, error in results])
+        chosen.append(results[int(np.mean(errors, axis=0).argmin())][0])
     return chosen[0], chosen[1]
 
 
@@ -107,8 +115,8 @@ def ripley(report: Path, runs: int) -> None:
 Test error %, {runs} runs that differ in the order of the data and hence in the start (eveninit); 250 training and 1000
 test samples, published figures in brackets. alpha and sigma were chosen for each M on 250 new samples of Ripley's
 mixture (the paper's extra validation set is not public; the mixture is), mean of {TUNING_RUNS} fits, from alpha
-{GRID["learning_rate"]} and sigma {GRID["sigma"]}; learning stops at a minimum of the training error, looked at each 200
-epochs. Bayes rule: 8 %.
+{GRID["learning_rate"]} and sigma {GRID["sigma"]}; learning stops at a minimum of the training error, looked at each
+200 epochs (three looks without a lower one). Bayes rule: 8 %.
 
 {table(header, rows)}
 
