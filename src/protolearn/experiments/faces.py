@@ -26,7 +26,7 @@ def face_images() -> tuple[np.ndarray, np.ndarray]:
     return np.array([zoom(image, (SIZE[0] / 64, SIZE[1] / 64), order=1) for image in images]), data.y
 
 
-def faces(report: Path, rounds: int = 5) -> None:
+def faces(report: Path, rounds: int) -> None:
     """Verification of claims: LPD with one prototype a person beside pixels, correlation and a linear SVM."""
     images, people = face_images()
     errors: dict[str, list[tuple[float, ...]]] = {}
@@ -52,7 +52,7 @@ half, both ways. Published, on BANCA P: LPD 13.4, SVM on pixels 16.3, normalised
 
 {table(["method", "FA %", "FR %", "min HTER %", "HTER %, threshold of the other half"], rows)}
 
-{provenance("python -m protolearn.experiments.lpd faces")}
+{provenance(f"python -m protolearn.experiments.lpd faces --rounds {rounds}")}
 """
     write_section(report, "lpd-faces", text)
 
