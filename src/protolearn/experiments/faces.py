@@ -77,21 +77,24 @@ def _scores_of_round(images: np.ndarray, people: np.ndarray, seed: int) -> dict[
     """Scores of all claims, and which are true, by method."""
     rng = np.random.RandomState(seed)
     clients = rng.permutation(np.unique(people))[:N_CLIENTS]
-    train, tests, claims, true = [], [], [], []
+    train: list[int] = []
+    tests: list[int] = []
+    named: list[int] = []
+    truth: list[bool] = []
     for position, person in enumerate(clients):
         own = rng.permutation(np.flatnonzero(people == person))
         train += list(own[:N_TRAIN])
         for image in own[N_TRAIN:]:
             tests += [image, image]
-            claims += [person, clients[(position + 1) % N_CLIENTS]]
-            true += [True, False]
+            named += [person, clients[(position + 1) % N_CLIENTS]]
+            truth += [True, False]
     for turn, image in enumerate(np.flatnonzero(~np.isin(people, clients))):
         tests.append(image)
-        claims.append(clients[turn % N_CLIENTS])
-        true.append(False)
+        named.append(clients[turn % N_CLIENTS])
+        truth.append(False)
     both = np.concatenate([images[train], images[train][:, :, ::-1]])
     X, y = both.reshape(len(both), -1), np.tile(people[train], 2)
-    T, claims, true = images[tests].reshape(len(tests), -1), np.array(claims), np.array(true)
+    T, claims, true = images[tests].reshape(len(tests), -1), np.array(named), np.array(truth)
     rows = np.arange(len(T))
     names = np.unique(y)
     codes = np.searchsorted(names, claims)

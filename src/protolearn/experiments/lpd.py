@@ -7,6 +7,7 @@ import json
 import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -103,7 +104,7 @@ Of {starts} runs with n = 6 those that reach 0 %: {counted}. The paper says "oft
     write_section(report, "lpd-artificial", text)
 
 
-def cross_validated_error(make: Callable[[int], object], X: np.ndarray, y: np.ndarray, repeats: int) -> float:
+def cross_validated_error(make: Callable[[int], Any], X: np.ndarray, y: np.ndarray, repeats: int) -> float:
     """Mean error % over `repeats` stratified, shuffled 5-fold cross-validations; `make(fold)` gives the model."""
     errors = []
     for repeat in range(repeats):
@@ -117,7 +118,7 @@ def cross_validated_error(make: Callable[[int], object], X: np.ndarray, y: np.nd
     return 100 * float(np.mean(errors))
 
 
-METHODS: dict[str, Callable[[int], object]] = {
+METHODS: dict[str, Callable[[int], Any]] = {
     "L2": lambda seed: NearestPrototype(init="all"),
     "CDVW": lambda seed: NearestPrototype(init="all", metric="class_variance"),
     "LPD": lambda seed: LPD(random_state=seed),
