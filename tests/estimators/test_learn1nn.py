@@ -3,65 +3,30 @@
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris
-from sklearn.svm import SVC
 
 from protolearn import Learn1NN
-from protolearn.experiments.artificial import learn1nn_toy, separable_points
-
-
-def toy_border(outlier, loss="margin", sigma=25.0, start=(1.0, 6.0)):
-    X, y = learn1nn_toy(outlier=outlier)
-    model = Learn1NN(
-        init=(np.array(start)[:, None], np.array(["a", "b"])), loss=loss, sigma=sigma, solver="lbfgs",
-        regularization=1e-4 * sigma, max_iter=2000, tol=1e-10,
-    ).fit(X, y)  # fmt: skip
-    return model.prototypes_[:, 0]
+from protolearn.experiments.learn1nn import toy_prototypes, widest_margin_angle
 
 
 @pytest.mark.parametrize("outlier", [False, True])
 def test_toy_border_is_3_5_with_and_without_the_outlier(outlier):
-    a, b = toy_border(outlier)
+    a, b = toy_prototypes(outlier=outlier, loss="margin")
     assert a < b
-    assert (a + b) / 2 == pytest.approx(3.5, abs=0.2)
+    assert (a + b) / 2 == pytest.approx(3.5, abs=0.1)
 
 
 def test_cross_entropy_fails_with_the_outlier():
-    a, b = toy_border(False, "cross_entropy")
-    assert (a + b) / 2 == pytest.approx(3.5, abs=0.7)
+    a, b = toy_prototypes(outlier=False, loss="cross_entropy")
+    assert (a + b) / 2 == pytest.approx(3.5, abs=0.5)
     before = b - a
-    a, b = toy_border(True, "cross_entropy")
-    assert abs(b - a) < 0.4 * before
+    a, b = toy_prototypes(outlier=True, loss="cross_entropy")
+    assert abs(b - a) < 0.1 * before
+    assert abs((a + b) / 2 - 3.5) > 3.0
 
 
-@pytest.mark.parametrize("n_prototypes", [1, 6, 25])
-def test_border_is_the_maximum_margin_hyperplane(n_prototypes):
-    X, y = separable_points()
-    model = Learn1NN(
-        n_prototypes, init=border_start(X, y, n_prototypes), sigma=25.0, learning_rate=0.3, max_iter=20000,
-        schedule="constant", random_state=0,
-    ).fit(X, y)  # fmt: skip
-    assert model.score(X, y) == 1.0
-    assert angle_to_svm(model, X, y) < 2.0
-
-
-def border_start(X, y, n):
-    rng = np.random.RandomState(0)
-    drawn = [X[y == c][rng.randint((y == c).sum(), size=n)] for c in (0, 1)]
-    return np.concatenate(drawn) + 0.1 * rng.randn(2 * n, 2), np.repeat([0, 1], n)
-
-
-def angle_to_svm(model, X, y):
-    """Largest angle between the border of the model, where the data lie, and the plane of the linear SVC."""
-    plane = SVC(kernel="linear", C=1e6).fit(X, y)
-    normal = plane.coef_[0] / np.linalg.norm(plane.coef_[0])
-    middle = np.array([7.5, 6.5])
-    along = np.array([-normal[1], normal[0]])
-    crossings = []
-    for t in (-4.0, 4.0):
-        steps = np.linspace(-3.0, 3.0, 6001)
-        side = model.predict(middle + t * along + steps[:, None] * normal)
-        crossings.append(steps[np.flatnonzero(side[1:] != side[:-1])[0]])
-    return np.degrees(np.arctan(abs(crossings[1] - crossings[0]) / 8.0))
+@pytest.mark.parametrize("per_class", [1, 6, 25])
+def test_border_is_the_maximum_margin_hyperplane(per_class):
+    assert widest_margin_angle(per_class) < 2.0
 
 
 def test_probabilities_are_the_discriminants_and_margins_follow():

@@ -57,7 +57,7 @@ class Learn1NN(KeepingClassifier):
     >>> from protolearn import Learn1NN
     >>> X, y = load_iris(return_X_y=True)
     >>> Learn1NN(2, random_state=0).fit(X, y).score(X, y)
-    SCORE
+    0.9733333333333334
     """
 
     _texts = {

@@ -46,7 +46,7 @@ class LPD(KeepingClassifier):
     >>> from protolearn import LPD
     >>> X, y = load_iris(return_X_y=True)
     >>> LPD(random_state=0).fit(X, y).score(X, y)
-    SCORE
+    0.9933333333333333
     """
 
     _texts = {

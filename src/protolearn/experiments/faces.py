@@ -26,7 +26,7 @@ def face_images() -> tuple[np.ndarray, np.ndarray]:
     return np.array([zoom(image, (SIZE[0] / 64, SIZE[1] / 64), order=1) for image in images]), data.y
 
 
-def faces(report: Path, rounds: int = 5) -> None:
+def faces(report: Path, rounds: int) -> None:
     """Verification of claims: LPD with one prototype a person beside pixels, correlation and a linear SVM."""
     images, people = face_images()
     errors: dict[str, list[tuple[float, ...]]] = {}
@@ -52,7 +52,7 @@ half, both ways. Published, on BANCA P: LPD 13.4, SVM on pixels 16.3, normalised
 
 {table(["method", "FA %", "FR %", "min HTER %", "HTER %, threshold of the other half"], rows)}
 
-{provenance("python -m protolearn.experiments.lpd faces")}
+{provenance(f"python -m protolearn.experiments.lpd faces --rounds {rounds}")}
 """
     write_section(report, "lpd-faces", text)
 
@@ -77,21 +77,24 @@ def _scores_of_round(images: np.ndarray, people: np.ndarray, seed: int) -> dict[
     """Scores of all claims, and which are true, by method."""
     rng = np.random.RandomState(seed)
     clients = rng.permutation(np.unique(people))[:N_CLIENTS]
-    train, tests, claims, true = [], [], [], []
+    train: list[int] = []
+    tests: list[int] = []
+    named: list[int] = []
+    truth: list[bool] = []
     for position, person in enumerate(clients):
         own = rng.permutation(np.flatnonzero(people == person))
         train += list(own[:N_TRAIN])
         for image in own[N_TRAIN:]:
             tests += [image, image]
-            claims += [person, clients[(position + 1) % N_CLIENTS]]
-            true += [True, False]
+            named += [person, clients[(position + 1) % N_CLIENTS]]
+            truth += [True, False]
     for turn, image in enumerate(np.flatnonzero(~np.isin(people, clients))):
         tests.append(image)
-        claims.append(clients[turn % N_CLIENTS])
-        true.append(False)
+        named.append(clients[turn % N_CLIENTS])
+        truth.append(False)
     both = np.concatenate([images[train], images[train][:, :, ::-1]])
     X, y = both.reshape(len(both), -1), np.tile(people[train], 2)
-    T, claims, true = images[tests].reshape(len(tests), -1), np.array(claims), np.array(true)
+    T, claims, true = images[tests].reshape(len(tests), -1), np.array(named), np.array(truth)
     rows = np.arange(len(T))
     names = np.unique(y)
     codes = np.searchsorted(names, claims)

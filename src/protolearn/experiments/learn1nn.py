@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from sklearn.svm import SVC
@@ -28,9 +29,9 @@ TABLE_3 = {
     32: ((8.764, 0.2456, 9.5, 8.2), (11.503, 1.795, 16.2, 9.3)),
     64: ((8.93, 0.4694, 10.6, 8.3), (12.3, 1.521, 15.7, 9.9)),
 }
-GRID = {"learning_rate": (0.003, 0.01, 0.03), "sigma": (0.05, 0.1, 0.15, 0.2)}
+GRID = {"learning_rate": (0.01, 0.03), "sigma": (0.05, 0.1, 0.15, 0.2, 0.3)}
 LVQ1_GRID = {"learning_rate": (0.02, 0.05, 0.1)}
-TUNING_RUNS = 5
+TUNING_RUNS = 3
 
 
 def ripley_sample(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -49,8 +50,11 @@ def bayes_border(X: np.ndarray) -> np.ndarray:
     return np.log(density[:, 2:].sum(axis=1)) - np.log(density[:, :2].sum(axis=1))
 
 
-def ripley_model(per_class: int, seed: int, **settings: float) -> Learn1NN:
-    """Section 5.2: eveninit, constant alpha, stopped at a minimum of the training error, looked at each 200 epochs."""
+def ripley_model(per_class: int, seed: int, **settings: Any) -> Learn1NN:
+    """Section 5.2: eveninit, constant alpha, stopped at a minimum of the training error, looked at each 200 epochs.
+
+    Two looks without a lower error end it: after one, a run that has only paused is lost now and then.
+    """
     return Learn1NN(
         per_class,
         init="eveninit",
@@ -58,24 +62,31 @@ def ripley_model(per_class: int, seed: int, **settings: float) -> Learn1NN:
         max_iter=4000,
         keep="best",
         check_every=200,
-        patience=1,
+        patience=2,
         random_state=seed,
         **settings,
     )
 
 
-def lvq1_model(per_class: int, seed: int, **settings: float) -> LVQ1:
+def lvq1_model(per_class: int, seed: int, **settings: Any) -> LVQ1:
     """LVQ1 from the same start, 200 epochs, rate falling to 0."""
     return LVQ1(per_class, init="eveninit", max_iter=200, random_state=seed, **settings)
 
 
-def ripley_settings(per_class: int) -> tuple[dict[str, float], dict[str, float]]:
-    """alpha and sigma of learn1NN and alpha of LVQ1, chosen on 250 new samples."""
+def ripley_settings() -> tuple[dict[str, float], dict[str, float]]:
+    """alpha and sigma of learn1NN and alpha of LVQ1: lowest error on 250 new samples, mean of all M and some runs."""
     X, y, _, _ = load("synth").split()
-    X_val, y_val = ripley_sample(250, seed=0)
+    validation = ripley_sample(250, seed=0)
     chosen = []
-    for model, grid in ((ripley_model(per_class, 0), GRID), (lvq1_model(per_class, 0), LVQ1_GRID)):
-        chosen.append(choose_on_validation(model, grid, X, y, X_val, y_val, runs=TUNING_RUNS)[0])
+    for make, grid in ((ripley_model, GRID), (lvq1_model, LVQ1_GRID)):
+        errors = []
+        for total in TABLE_3:
+            for run in range(TUNING_RUNS):
+                order = np.random.RandomState(1000 + run).permutation(len(X))
+                results = choose_on_validation(make(total // 2, run), grid, X[order], y[order], *validation)[1]
+                errors.append([error for _, error in results])
+        chosen.append(results[int(np.mean(errors, axis=0).argmin())][0])
+        print("ripley settings", list(zip(results, np.mean(errors, axis=0), strict=True)), chosen[-1], flush=True)
     return chosen[0], chosen[1]
 
 
@@ -83,8 +94,8 @@ def ripley(report: Path, runs: int) -> None:
     """Table 3: mean, deviation, maximum and minimum of the test error over runs of other orders and starts."""
     X, y, X_test, y_test = load("synth").split()
     rows, means = [], {}
+    settings = ripley_settings()
     for total, published in TABLE_3.items():
-        settings = ripley_settings(total // 2)
         errors = np.empty((runs, 2))
         for run in range(runs):
             order = np.random.RandomState(run).permutation(len(X))
@@ -96,19 +107,19 @@ def ripley(report: Path, runs: int) -> None:
             found = errors[:, column]
             numbers = (found.mean(), found.std(), found.max(), found.min())
             row += [f"{ours:.2f} ({theirs:g})" for ours, theirs in zip(numbers, published[column], strict=True)]
-        row += [f"alpha {settings[0]['learning_rate']:g}, sigma {settings[0]['sigma']:g}"]
         rows.append(row)
         means[total] = errors.mean(axis=0)
         print("ripley", row, flush=True)
     flat = [means[total][0] for total in TABLE_3 if total >= 4]
-    header = ["M", *(f"{m} {what}" for m in ("learn1NN", "LVQ1") for what in ("mean", "std", "max", "min")), "settings"]
+    header = ["M", *(f"{m} {what}" for m in ("learn1NN", "LVQ1") for what in ("mean", "std", "max", "min"))]
     text = f"""## learn1NN, Table 3: Ripley's synthetic data
 
 Test error %, {runs} runs that differ in the order of the data and hence in the start (eveninit); 250 training and 1000
-test samples, published figures in brackets. alpha and sigma were chosen for each M on 250 new samples of Ripley's
-mixture (the paper's extra validation set is not public; the mixture is), mean of {TUNING_RUNS} fits, from alpha
-{GRID["learning_rate"]} and sigma {GRID["sigma"]}; learning stops at a minimum of the training error, looked at each 200
-epochs. Bayes rule: 8 %.
+test samples, published figures in brackets. alpha and sigma were chosen once for all M on 250 new samples of Ripley's
+mixture (the paper's extra validation set is not public; the mixture is), mean of {TUNING_RUNS} fits for each M, from
+alpha {GRID["learning_rate"]} and sigma {GRID["sigma"]}: alpha = {settings[0]["learning_rate"]:g}, sigma =
+{settings[0]["sigma"]:g}; LVQ1: alpha = {settings[1]["learning_rate"]:g}. Learning stops at a minimum of the training
+error, looked at each 200 epochs (two looks without a lower one). Bayes rule: 8 %.
 
 {table(header, rows)}
 

@@ -95,7 +95,7 @@ def _learned(model: Any, settings: dict[str, float], start: Any, run: int, train
     """
     model = clone(model).set_params(init=start, random_state=run, **settings)
     if isinstance(model, Learn1NN):
-        model.fit(*training, X_val=validation[0], y_val=validation[1])
+        model.fit(training[0], training[1], X_val=validation[0], y_val=validation[1])
         return model, 1 - model.score(*validation)
     best, lowest = None, np.inf
     for _ in range(MOST_CHECKS):

@@ -127,8 +127,8 @@ class LossWatch:
     def ends(self, value: float, prototypes: Callable[[], PrototypeSet]) -> bool:
         """Note the loss of one more epoch; True where it was the last."""
         self.curve.append(float(value))
-        judged = self.judge is not None and self.judge.due(len(self.curve))
-        if judged and self.judge.ends(prototypes(), float(value)):
+        judge = self.judge
+        if judge is not None and judge.due(len(self.curve)) and judge.ends(prototypes(), float(value)):
             return True
         if self.watch is not None and self.watch(len(self.curve), float(value), prototypes):
             return True

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 from scipy import sparse
 
@@ -48,7 +50,7 @@ def batch_sum(start: PrototypeSet, data: TrainingSet, objective: Objective, plan
             if epoch == 0:
                 first = abs(value)
             else:
-                ended = watch.ends(value, lambda found=current: found) or ended
+                ended = watch.ends(value, partial(_same, current)) or ended
                 ended = ended or abs(before - value) <= tol * first
             if ended or epoch == plan.max_iter:
                 break
@@ -71,6 +73,10 @@ def batch_sum(start: PrototypeSet, data: TrainingSet, objective: Objective, plan
 
 
 SOLVERS.add("batch_sum", batch_sum)
+
+
+def _same(prototypes: PrototypeSet) -> PrototypeSet:
+    return prototypes
 
 
 def _sums(prototypes: PrototypeSet, data: TrainingSet, objective: Objective) -> tuple[Gradient, float]:

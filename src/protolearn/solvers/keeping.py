@@ -22,10 +22,11 @@ class Keeper:
     """
 
     def __init__(self, plan: Plan, data: TrainingSet, metric: Metric) -> None:
-        if plan.keep == "validation" and plan.validation is None:
-            raise ValueError('keep="validation" needs held-out samples; give a validation part or choose "best".')
         self.on_training_set = plan.keep == "best"
-        self.data = data if self.on_training_set else plan.validation
+        judged = data if self.on_training_set else plan.validation
+        if judged is None:
+            raise ValueError('keep="validation" needs held-out samples; give a validation part or choose "best".')
+        self.data = judged
         self.metric = metric
         self.every = plan.check_every
         self.patience = plan.patience

@@ -21,7 +21,7 @@ def online(start: PrototypeSet, data: TrainingSet, objective: Objective, plan: P
         theta_s <- project(theta_s - rho(t) sum of c_i dD_i/dtheta_s)              SPEC 0
 
     All gradients of a step are taken before anything moves. The loss of an epoch is the mean over its samples, each
-    as it was met.
+    as it was met, without a penalty of the prototypes alone, which acts between blocks of samples.
     """
     rows, share = data.presentations(shuffled=plan.shuffle)
     stream = _Stream(start, data, objective, plan, epoch_length=len(rows))
