@@ -15,6 +15,7 @@ from protolearn.losses import LOSSES, Loss
 from protolearn.metrics import Metric
 from protolearn.parameters import check_choice, check_number
 from protolearn.prototypes import PrototypeSet
+from protolearn.solvers import Solution
 
 # The best sigma on validation was 0.25 of the gap for handwritten letters (64 features), 0.7 to 1.1 for Ripley's data
 # (2 features), where the mean distance to the nearest prototype would be off by a factor of ten either way.

@@ -49,6 +49,8 @@ def distance_scale(start: PrototypeSet, data: TrainingSet, metric: Metric) -> tu
 class LearningClassifier(PrototypeBase):
     """A subclass names its loss in `_make_loss`, its metric in `_make_metric`, and its parameters in `__init__`."""
 
+    _solvers: tuple[str, ...] = ("online", "gradient", "lbfgs", "adam")
+
     def __init__(
         self,
         n_prototypes: Any = 1,
@@ -100,7 +102,7 @@ class LearningClassifier(PrototypeBase):
     def _check_parameters(self) -> tuple[Loss, Metric]:
         loss, metric = self._make_loss(), self._make_metric()
         loss.check()
-        check_choice("solver", self.solver, SOLVERS if loss.differentiable else ("online",))
+        check_choice("solver", self.solver, self._solvers if loss.differentiable else ("online",))
         check_count("max_iter", self.max_iter)
         check_number("learning_rate", self.learning_rate, above=0)
         if loss.individual_rates:

@@ -19,7 +19,7 @@ from protolearn.metrics import METRICS, Metric
 from protolearn.metrics.squared_diagonal import SquaredDiagonal, class_spread
 from protolearn.parameters import check_choice, check_number
 from protolearn.prototypes import PrototypeSet
-from protolearn.solvers import Plan
+from protolearn.solvers import Plan, Solution
 
 INITIAL_WEIGHTS = ("auto", "ones", "inverse_std")
 STEP_FACTORS = ("scale_free", "constant", "inverse_std")
@@ -49,6 +49,7 @@ class LPD(KeepingClassifier):
     0.9933333333333333
     """
 
+    _solvers = ("batch_sum", *KeepingClassifier._solvers)
     _texts = {
         "init": "lpd_init",
         "solver": "lpd_solver",

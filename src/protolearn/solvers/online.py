@@ -95,8 +95,8 @@ class _Stream:
         plan, packed = self.plan, self.packed
         steps = self.step + np.arange(len(rows))
         growth = annealed(1.0, plan.annealing, steps)
-        # A coefficient holds the slope as a factor: without the division a slope 403 times the first one (SNPC on letter)
-        # would make steps 403 times as long. Accuracy there is 0.13 without it and 0.94 with it.
+        # A coefficient holds the slope as a factor: a slope 403 times the first one (SNPC on letter) would make steps
+        # 403 times as long. Accuracy there is 0.13 without the division and 0.94 with it.
         factor = np.asarray(plan.schedule(steps, self.end), dtype=np.float64) / growth
         eta = np.ones(len(rows)) if self.objective.loss.individual_rates else plan.position_rate * factor
         before = packed.positions.copy(), packed.theta.copy()
