@@ -51,8 +51,6 @@ def test_predicts_as_1nn_on_what_it_returns(reducer, iris):
     assert reducer.reduction_ == pytest.approx(1 - len(labels) / len(y))
     expected = KNeighborsClassifier(1).fit(kept, labels).predict(X)
     assert (reducer.predict(X) == expected).mean() > 0.99
-    kept[:] = np.nan
-    assert np.isfinite(reducer.prototypes_).all()
 
 
 @pytest.mark.parametrize("reducer", SELECTORS, ids=named)
@@ -62,11 +60,13 @@ def test_selectors_say_which_rows_they_keep(reducer, iris):
     np.testing.assert_array_equal(kept, X[reducer.sample_indices_])
     np.testing.assert_array_equal(labels, y[reducer.sample_indices_])
     assert (np.diff(reducer.sample_indices_) > 0).all()
+    assert not np.shares_memory(kept, X)
 
 
 @pytest.mark.parametrize("reducer", GENERATORS, ids=named)
 def test_generators_say_which_samples_a_prototype_stands_for(reducer, iris):
-    reducer.fit(*iris)
+    made, _ = reducer.fit_resample(*iris)
+    assert not np.shares_memory(made, reducer.prototypes_)
     assert reducer.sample_prototypes_.shape == (150,)
     assert set(reducer.sample_prototypes_) <= set(range(len(reducer.prototypes_)))
 

@@ -47,7 +47,7 @@ class Reducer(CheckedClassifier):
 
         Returns
         -------
-        X_resampled, y_resampled : in the containers of X and y
+        X_resampled, y_resampled : in the containers of X and y; a selector's array is its `prototypes_`, not a copy
         """
         self.fit(X, y)
         return self._resampled(X, y)
@@ -75,7 +75,9 @@ class Selector(Reducer):
         self._keep(dense_rows(data.X, self.sample_indices_, data.X.dtype), data.y[self.sample_indices_], data)
 
     def _resampled(self, X: Any, y: Any) -> tuple[Any, Any]:
-        return rows_of(X, self.sample_indices_), rows_of(y, self.sample_indices_)
+        # The kept rows may be most of a large array: as in scikit-learn's neighbours, one copy serves both.
+        plain = isinstance(X, np.ndarray) and X.dtype == self.prototypes_.dtype
+        return self.prototypes_ if plain else rows_of(X, self.sample_indices_), rows_of(y, self.sample_indices_)
 
 
 class Generator(Reducer):

@@ -9,12 +9,14 @@ from functools import cached_property
 import numpy as np
 from scipy.special import logsumexp
 
-from protolearn.data import TrainingSet, block_rows
+from protolearn.data import TrainingSet
 from protolearn.metrics import METRICS
 
 STOPPING = ("accuracy", "algorithm1", "likelihood")
 # No variance falls below this share of the square of the feature's range: a component on a single sample stays finite.
 _FLOOR = 1e-5
+# Products with a handful of components gain nothing from blocks that fit in cache, and many small ones cost time.
+_BLOCK_BYTES = 1 << 23
 # A component that holds less than this share of one sample is empty.
 _EMPTY = 0.5
 
@@ -93,7 +95,7 @@ class ClassData:
 
     def blocks(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Rows in float64 and their weights, block by block."""
-        size = block_rows(self.data.n_features, 8)
+        size = max(_BLOCK_BYTES // (8 * self.data.n_features), 1)
         for start in range(0, len(self.rows), size):
             rows = self.rows[start : start + size]
             yield self.data.rows(rows).astype(np.float64, copy=False), self.data.weights(rows)
