@@ -91,9 +91,10 @@ def artificial(report: Path, starts: int, few: int) -> None:
     counted = "; ".join(f"beta = {b:g}: {100 * zero[b]:.0f} %, mean error {sure[b]:.2f} %" for b in CERTAIN)
     text = f"""## LPD, artificial task (section 3.1, Figs. 2 to 4)
 
-Training error % after LPD, mean over {few} random starts (for n = 6 {starts} with beta = 10, {round(0.3 * starts)} with 0.1
-and 200), by number of prototypes n and slope beta; mu = 0.001, nu = 0.1, at most 2000 epochs, {PATIENCE} without a lower error. In brackets
-the published error of the starts, over 100 of them; the published curves (Fig. 3) are drawn only.
+Training error % after LPD by number of prototypes n and slope beta, mean over {few} random starts (for n = 6: over
+{starts} with beta = 10, {round(0.3 * starts)} with 0.1 and 200); mu = 0.001, nu = 0.1, at most 2000 epochs, {PATIENCE}
+without a lower error. In brackets the published error of the starts, over 100 of them; the published curves (Fig. 3)
+are drawn only.
 
 {table(["n", "start (published)", *[f"beta {slope:g}" for slope in SLOPES]], rows)}
 
