@@ -89,7 +89,7 @@ def _scores_of_round(images: np.ndarray, people: np.ndarray, seed: int) -> dict[
             named += [person, clients[(position + 1) % N_CLIENTS]]
             truth += [True, False]
     for turn, image in enumerate(np.flatnonzero(~np.isin(people, clients))):
-        tests.append(image)
+        tests.append(int(image))
         named.append(clients[turn % N_CLIENTS])
         truth.append(False)
     both = np.concatenate([images[train], images[train][:, :, ::-1]])

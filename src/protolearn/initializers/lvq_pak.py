@@ -17,6 +17,7 @@ from protolearn.losses import LOSSES
 from protolearn.metrics import METRICS
 from protolearn.schedules import constant
 from protolearn.solvers import SOLVERS, Objective, Plan
+from protolearn.solvers.batch import classification_error
 
 _BLOCK = 512
 
@@ -27,7 +28,8 @@ class LvqPakStart:
 
     even : the same number for each class (eveninit), else by class share, at least one (propinit); both keep the total
         of the numbers asked for
-    balanced : then even out the distances between prototypes of a class, and train by one epoch of OLVQ1 (balance)
+    balanced : then even out the distances between prototypes of a class, and train by one epoch of OLVQ1 (balance);
+        an epoch that raises the training error is undone
     n_neighbors : voters
     lvqpak_compat : as the programs do it: a sample votes for itself, and the medians of `balance` look only at
         later entries; else at all others
@@ -103,7 +105,10 @@ class LvqPakStart:
         start = metric.start(positions, labels, data)
         objective = Objective(LOSSES["olvq1"](), metric, slope=1.0)
         plan = Plan(1, 0.3, 0.0, constant, random, scale=1.0, shuffle=False)
-        return SOLVERS["online"](start, data, objective, plan).prototypes.positions
+        tuned = SOLVERS["online"](start, data, objective, plan).prototypes
+        # Few prototypes of many classes are wrong so often that the epoch can drive all of them out of the data.
+        better = classification_error(tuned, data, metric) <= classification_error(start, data, metric)
+        return tuned.positions if better else start.positions
 
 
 class _Candidates:
