@@ -2,6 +2,7 @@
 
 from protolearn.estimators.generic import PrototypeClassifier
 from protolearn.estimators.glvq import GLVQ, GMLVQ, GRLVQ, LGMLVQ
+from protolearn.estimators.lmnn import LMNN
 from protolearn.estimators.lvq import DSM, LVQ1, LVQ2, LVQ3, LVQ21, OLVQ1
 from protolearn.estimators.margin import LOGM, MCE
 from protolearn.estimators.nearest import NearestPrototype
@@ -15,6 +16,7 @@ __all__ = [
     "GMLVQ",
     "GRLVQ",
     "LGMLVQ",
+    "LMNN",
     "LOGM",
     "LVQ1",
     "LVQ2",

@@ -9,7 +9,8 @@ eigen-decomposition and fewer steps.
 No step has a unit: the features are whitened first (the cone and the cost do not change with the coordinates), and
 Lambda starts at the best multiple of what was given. Each step is searched so that the cost never rises.
 The cost has a kink wherever a triple becomes active, and descent along the gradient gets stuck there. So the hinge is
-rounded off over a tenth, then a hundredth, then a thousandth of the margin; the cost that counts is the one with kinks.
+rounded off over a tenth of the margin, then a hundredth, down to ten times `tol`; the cost that counts is the one with
+kinks.
 
 Between two exact searches for invaders only the candidates of the last one are looked at. Steps after which the exact
 search does not find a lower cost are undone: and repeated with more candidates if those were what was missing.
@@ -29,7 +30,8 @@ from protolearn.solvers.triples import Candidates, Sums, TripleProblem
 METRIC_SOLVERS = Registry("solver")
 # How much further than the perimeter the search looks, so that few invaders of the next steps are missed; and the most.
 _REACH, _FURTHEST_REACH = 0.05, 16.0
-_SMOOTHING = (0.1, 0.01, 0.001)
+# The hinge is rounded off over this share of the margin at first; a tenth of it each time until it is sharp.
+_ROUNDEST, _SHARPEST = 0.1, 1e-6
 # Sufficient decrease, curvature, and how often a step is shortened or lengthened: Lewis and Overton (2013).
 _DECREASE, _CURVATURE, _TRIALS = 1e-4, 0.9, 25
 # The first step is as long as this share of the start.
@@ -84,12 +86,13 @@ def solve_large_margin(
     problem, outside = problem.under(frame), problem
     omega = omega @ back
     steps = METRIC_SOLVERS[solver](problem, omega * best_scale(problem, omega))
-    stage, interval, reach = 0, min(2, invader_interval), _REACH
+    sharpest = max(10.0 * tol, _SHARPEST)
+    roundness, interval, reach = max(_ROUNDEST, sharpest), min(2, invader_interval), _REACH
     candidates = Candidates(problem, steps.omega, reach)
     first = steps.look(candidates, 0.0)
     result = LargeMarginSolution(omega, outside, [first.cost], 0, first.n_active)
     while result.n_iter < max_iter and not result.converged and result.cost_curve[-1] > 0:
-        smooth = _SMOOTHING[stage] * problem.margin
+        smooth = roundness * problem.margin
         before, aim = steps.state(), steps.look(candidates, smooth).smooth_cost
         moved = 0
         while moved < min(interval, max_iter - result.n_iter) and steps.advance(candidates, smooth):
@@ -117,8 +120,8 @@ def solve_large_margin(
             if watch is not None:
                 watch(result.n_iter, found.cost)
         if moved == 0 or fallen <= tol * last or steps.promise() <= tol:
-            result.converged = stage == len(_SMOOTHING) - 1
-            stage = min(stage + 1, len(_SMOOTHING) - 1)
+            result.converged = roundness <= sharpest
+            roundness = max(roundness / 10.0, sharpest)
     result.omega = steps.omega @ frame.T
     if refresh_targets:
         result.problem = outside.with_targets(result.omega)

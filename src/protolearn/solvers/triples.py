@@ -24,7 +24,7 @@ from protolearn.compiled import VECTORISED
 _BLOCK_NUMBERS, _BLOCK_COLUMNS = 1 << 18, 1 << 10
 # Candidates that are kept between two searches: 8 bytes each. Beyond that each evaluation searches again.
 _MOST_CANDIDATES = 1 << 25
-# float32 distances by |a|^2 - 2 a'b + |b|^2 are wrong by some 1e-7 of |a|^2 + |b|^2; the search looks that much further.
+# float32 distances by |a|^2 - 2 a'b + |b|^2 are wrong by some 1e-7 of |a|^2 + |b|^2: look that much further.
 _ROUNDING = 4e-6
 
 _loop = njit(cache=True, nogil=True, fastmath=set(VECTORISED))
