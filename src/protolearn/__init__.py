@@ -2,6 +2,7 @@
 
 from protolearn.estimators.generic import PrototypeClassifier
 from protolearn.estimators.glvq import GLVQ, GMLVQ, GRLVQ, LGMLVQ
+from protolearn.estimators.lamalvq import LaMaLVQ
 from protolearn.estimators.lmnn import LMNN
 from protolearn.estimators.lvq import DSM, LVQ1, LVQ2, LVQ3, LVQ21, OLVQ1
 from protolearn.estimators.margin import LOGM, MCE
@@ -28,6 +29,7 @@ __all__ = [
     "RSLVQ",
     "RSLVQ1",
     "SNPC",
+    "LaMaLVQ",
     "NearestPrototype",
     "PrototypeClassifier",
 ]

@@ -37,7 +37,8 @@ _DECREASE, _CURVATURE, _TRIALS = 1e-4, 0.9, 25
 # The first step is as long as this share of the start.
 _FIRST_STEP = 0.01
 _MEMORY = 12
-_SCALE_CENTRES, _SCALE_STEPS = 48, 40
+# The best multiple is found from all centres where that is quick, else from some.
+_SCALE_PAIRS, _SCALE_CENTRES, _SCALE_STEPS = 1 << 19, 48, 40
 # Directions with less variance than this share of the largest are whitened no further: they hold rounding only.
 _VARIANCE_FLOOR = 1e-5
 
@@ -93,20 +94,20 @@ def solve_large_margin(
     result = LargeMarginSolution(omega, outside, [first.cost], 0, first.n_active)
     while result.n_iter < max_iter and not result.converged and result.cost_curve[-1] > 0:
         smooth = roundness * problem.margin
-        before, aim = steps.state(), steps.look(candidates, smooth).smooth_cost
+        before, old_problem, aim = steps.state(), problem, steps.look(candidates, smooth).smooth_cost
         moved = 0
         while moved < min(interval, max_iter - result.n_iter) and steps.advance(candidates, smooth):
             moved += 1
         result.n_iter += moved
         if refresh_targets:
-            problem = problem.with_targets(steps.omega)
-            steps.problem = problem
+            problem = steps.problem = problem.with_targets(steps.omega)
         candidates = Candidates(problem, steps.omega, reach)
         found = steps.look(candidates, smooth)
         last = result.cost_curve[-1]
         fallen = last - found.cost
         if moved and not fallen >= 0:
             steps.restore(before)
+            problem = steps.problem = old_problem
             missed = not found.smooth_cost < aim
             if missed and reach < _FURTHEST_REACH:
                 interval, reach = max(interval // 2, 1), 2 * reach
@@ -328,7 +329,7 @@ def project(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def best_scale(problem: TripleProblem, omega: np.ndarray) -> float:
-    """The factor of Omega that makes the cost least along that ray, from an even sample of the centres.
+    """The factor of Omega that makes the cost least along that ray, from all centres or an even sample.
 
         d cost / ds = pull sum D_ij + push sum (D_ij - D_il) over margin + s (D_ij - D_il) > 0,   Lambda = s Omega'Omega
 
@@ -336,7 +337,9 @@ def best_scale(problem: TripleProblem, omega: np.ndarray) -> float:
     """
     A, B = problem.mapped(omega)
     has_target = np.flatnonzero(problem.targets[:, 0] >= 0)
-    spaced = np.linspace(0, max(len(has_target) - 1, 0), min(_SCALE_CENTRES, len(has_target))).astype(np.int64)
+    n = len(has_target)
+    n_chosen = n if n * len(B) <= _SCALE_PAIRS else min(_SCALE_CENTRES, n)
+    spaced = np.linspace(0, max(n - 1, 0), n_chosen).astype(np.int64)
     pull, gaps = 0.0, [np.empty(0)]
     for i in has_target[spaced]:
         D = np.sum((A[i] - B) ** 2, axis=1)

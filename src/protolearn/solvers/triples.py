@@ -26,6 +26,7 @@ _BLOCK_NUMBERS, _BLOCK_COLUMNS = 1 << 18, 1 << 10
 _MOST_CANDIDATES = 1 << 25
 # float32 distances by |a|^2 - 2 a'b + |b|^2 are wrong by some 1e-7 of |a|^2 + |b|^2: look that much further.
 _ROUNDING = 4e-6
+_FLOAT32_LARGEST = 1e15
 
 _loop = njit(cache=True, nogil=True, fastmath=set(VECTORISED))
 
@@ -67,12 +68,13 @@ class TripleProblem:
         X: np.ndarray,
         labels: np.ndarray,
         n_neighbors: int,
+        own: np.ndarray | None = None,
         **numbers: float,
     ) -> TripleProblem:
-        """Centres apart from the points: the pattern version (13)."""
+        """Centres apart from the points: the pattern version (13); or some of the points, the rows `own` of X."""
         order = np.argsort(labels, kind="stable")
         points = np.ascontiguousarray(X[order], dtype=np.float64)
-        own = np.full(len(centres), -1)
+        own = np.full(len(centres), -1) if own is None else np.argsort(order)[own]
         centres = np.ascontiguousarray(centres, dtype=np.float64)
         return cls(centres, points, centre_labels, labels[order], own, n_neighbors, **numbers)
 
@@ -222,13 +224,15 @@ def _search(problem: TripleProblem, A: np.ndarray, B: np.ndarray, reach: float) 
     A mutual pair is listed once, where either end is within the perimeter of the other.
     """
     furthest = target_edges(A, B, problem.targets, problem.margin)[0].max(axis=1) * (1.0 + reach)
-    A32, B32 = A.astype(np.float32), B.astype(np.float32)
+    largest = max(np.abs(A).max(initial=0.0), np.abs(B).max(initial=0.0))
+    number = np.float32 if largest < _FLOAT32_LARGEST else np.float64
+    A32, B32 = A.astype(number), B.astype(number)
     a2, b2 = np.einsum("ij,ij->i", A32, A32), np.einsum("ij,ij->i", B32, B32)
     # D < furthest, written for the matrix product alone: a'b > (a2 - furthest) / 2 + b2 / 2, less the rounding.
     largest = max(a2.max(initial=0.0), b2.max(initial=0.0))
     rounding = _ROUNDING * (a2 + largest)
-    limit = ((a2 - furthest - rounding) / 2).astype(np.float32)
-    half = (b2 / 2).astype(np.float32)
+    limit = ((a2 - furthest - rounding) / 2).astype(number)
+    half = (b2 / 2).astype(number)
     buffer = np.empty((1 << 16, 2), dtype=np.int32)
     for rows, columns in problem.other_class_chunks():
         product = A32[rows] @ B32[columns].T
@@ -249,7 +253,7 @@ def list_inside(product, rows, low, limit, half, mutual, pairs):
     """
     n, m = product.shape
     count = 0
-    bound = np.empty(64, dtype=np.float32)
+    bound = np.empty(64, dtype=product.dtype)
     for r in range(n):
         i = rows[r]
         limit_i = limit[i]
