@@ -16,30 +16,10 @@ from protolearn.estimators.lmnn import LMNN
 from protolearn.experiments.datasets import load
 from protolearn.experiments.report import provenance, table, write_section
 
-SETS = tuple(
-    [
-        "australian",
-        "balance",
-        "breast",
-        "dermatology",
-        "german",
-        "glass",
-        "heart",
-        "ionosphere",
-        "iris",
-        "liver",
-        "mammographic",
-        "pima",
-        "segment",
-        "sonar",
-        "soybean",
-        "vehicle",
-        "vowel",
-        "waveform21",
-        "wdbc",
-        "wine",
-    ]
-)
+SETS = """
+australian balance breast dermatology german glass heart ionosphere iris liver mammographic pima segment sonar soybean
+vehicle vowel waveform21 wdbc wine
+""".split()
 
 
 def compare(name: str, n_folds: int = 5, seed: int = 0) -> dict[str, float]:

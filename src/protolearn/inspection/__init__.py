@@ -1,0 +1,1 @@
+"""Explanations, plots and reports of fitted models."""
