@@ -31,7 +31,7 @@ def targets_and_invaders(problem, i):
 def test_rule_15_by_hand():
     problem = problem_at(CENTRES).with_targets(OMEGA)
     moves = lama_moves(problem, OMEGA)
-    for i, centre in enumerate(CENTRES):
+    for i, centre in enumerate(problem.centres):
         targets, invaders = targets_and_invaders(problem, i)
         assert len(invaders)
         pull = (problem.points[targets] - centre).sum(axis=0) - (problem.points[invaders] - centre).sum(axis=0)
@@ -53,7 +53,7 @@ def test_gradient_rule_by_finite_differences():
         for f in range(3):
             step = np.zeros((3, 3))
             step[i, f] = 1e-6
-            numeric = (cost(CENTRES + step) - cost(CENTRES - step)) / 2e-6
+            numeric = (cost(problem.centres + step) - cost(problem.centres - step)) / 2e-6
             assert moves[i, f] == pytest.approx(-numeric, rel=1e-5, abs=1e-6)
 
 
@@ -64,8 +64,8 @@ def test_rule_15_is_not_the_gradient():
 
 
 def test_invaders_in_the_majority_drive_a_far_prototype_further_and_the_damped_step_brings_it_back():
-    far = CENTRES + 50.0
-    problem = problem_at(far).with_targets(np.eye(3))
+    problem = problem_at(CENTRES + 50.0).with_targets(np.eye(3))
+    far = problem.centres
     assert (np.sum(perimeters(problem, np.eye(3)).sign < 0, axis=1) > 4).any()
     growth = np.linalg.norm(far + 0.01 * lama_moves(problem, np.eye(3)), axis=1) / np.linalg.norm(far, axis=1)
     damped = np.linalg.norm(far + 0.01 * lama_moves(problem, np.eye(3), damped=True), axis=1)

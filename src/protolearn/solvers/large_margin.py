@@ -90,11 +90,11 @@ def solve_large_margin(
     sharpest = max(10.0 * tol, _SHARPEST)
     roundness, interval, reach = max(_ROUNDEST, sharpest), min(2, invader_interval), _REACH
     candidates = Candidates(problem, steps.omega, reach)
-    first = steps.look(candidates, 0.0)
-    result = LargeMarginSolution(omega, outside, [first.cost], 0, first.n_active)
+    here = steps.look(candidates, roundness * problem.margin)
+    result = LargeMarginSolution(omega, outside, [here.cost], 0, here.n_active)
     while result.n_iter < max_iter and not result.converged and result.cost_curve[-1] > 0:
         smooth = roundness * problem.margin
-        before, old_problem, aim = steps.state(), problem, steps.look(candidates, smooth).smooth_cost
+        before, old_problem, aim = steps.state(), problem, here.smooth_cost
         moved = 0
         while moved < min(interval, max_iter - result.n_iter) and steps.advance(candidates, smooth):
             moved += 1
@@ -102,7 +102,7 @@ def solve_large_margin(
         if refresh_targets:
             problem = steps.problem = problem.with_targets(steps.omega)
         candidates = Candidates(problem, steps.omega, reach)
-        found = steps.look(candidates, smooth)
+        found = here = steps.look(candidates, smooth)
         last = result.cost_curve[-1]
         fallen = last - found.cost
         if moved and not fallen >= 0:
@@ -112,6 +112,7 @@ def solve_large_margin(
             if missed and reach < _FURTHEST_REACH:
                 interval, reach = max(interval // 2, 1), 2 * reach
             candidates = Candidates(problem, steps.omega, reach)
+            here = steps.look(candidates, smooth)
             if missed and reach < _FURTHEST_REACH:
                 continue
         else:
@@ -122,7 +123,9 @@ def solve_large_margin(
                 watch(result.n_iter, found.cost)
         if moved == 0 or fallen <= tol * last or steps.promise() <= tol:
             result.converged = roundness <= sharpest
-            roundness = max(roundness / 10.0, sharpest)
+            if roundness > sharpest:
+                roundness = max(roundness / 10.0, sharpest)
+                here = steps.look(candidates, roundness * problem.margin)
     result.omega = steps.omega @ frame.T
     if refresh_targets:
         result.problem = outside.with_targets(result.omega)

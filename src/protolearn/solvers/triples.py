@@ -35,7 +35,8 @@ _loop = njit(cache=True, nogil=True, fastmath=set(VECTORISED))
 class TripleProblem:
     """Centres, points and targets of a large margin problem.
 
-    centres, points : (n_centres, d) and (n_points, d), float64; points sorted by label
+    centres, points : (n_centres, d) and (n_points, d), float64; points sorted by label, both moved so that the mean
+        of the points is the origin, because |a|^2 - 2 a'b + |b|^2 loses digits far from it
     centre_labels, point_labels : class codes
     targets : (n_centres, k) rows of points; -1 fills a row whose class has fewer than k
     margin, pull, push : kappa, 1 - mu and mu of the thesis
@@ -57,7 +58,8 @@ class TripleProblem:
     def among_points(cls, X: np.ndarray, labels: np.ndarray, n_neighbors: int, **numbers: float) -> TripleProblem:
         """Every point is a centre too: LMNN (2), and the prototype version (14)."""
         order = np.argsort(labels, kind="stable")
-        X, labels = np.ascontiguousarray(X[order], dtype=np.float64), labels[order]
+        X, labels = X[order].astype(np.float64), labels[order]
+        X -= X.mean(axis=0)
         return cls(X, X, labels, labels, np.arange(len(X)), n_neighbors, **numbers)
 
     @classmethod
@@ -73,9 +75,11 @@ class TripleProblem:
     ) -> TripleProblem:
         """Centres apart from the points: the pattern version (13); or some of the points, the rows `own` of X."""
         order = np.argsort(labels, kind="stable")
-        points = np.ascontiguousarray(X[order], dtype=np.float64)
+        points = X[order].astype(np.float64)
+        origin = points.mean(axis=0)
+        points -= origin
         own = np.full(len(centres), -1) if own is None else np.argsort(order)[own]
-        centres = np.ascontiguousarray(centres, dtype=np.float64)
+        centres = centres.astype(np.float64) - origin
         return cls(centres, points, centre_labels, labels[order], own, n_neighbors, **numbers)
 
     @cached_property
@@ -97,10 +101,9 @@ class TripleProblem:
         return replace(self, centres=centres, points=points)
 
     def mapped(self, omega: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Centres and points after the map, moved so that the points' mean is the origin."""
-        origin = self.points.mean(axis=0)
-        Z = (self.points - origin) @ omega.T
-        return (Z if self.centres is self.points else (self.centres - origin) @ omega.T), Z
+        """Centres and points after the map."""
+        Z = self.points @ omega.T
+        return (Z if self.mutual else self.centres @ omega.T), Z
 
     def with_targets(self, omega: np.ndarray) -> TripleProblem:
         """The same problem with the k nearest points of each centre's class as its targets, the lowest row on a tie.
