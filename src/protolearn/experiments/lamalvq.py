@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -193,10 +192,10 @@ def main() -> None:
 
 
 REMARK = (
-    "Why a solve cannot raise its own cost, against what Fig. 4 shows: the solve lowers the cost for the targets it was "
-    "given, and the targets found anew are the k nearest, which make every pull and every hinge as small as it can "
-    "be under the new metric. Both steps lower the same sum, so the consecutive mode cannot oscillate either. Rises in "
-    "the thesis must come from an inexact solve or from prototypes that moved in between."
+    "Why a solve cannot raise its own cost, against what Fig. 4 shows: the solve lowers the cost for the targets it "
+    "was given, and the targets found anew are the k nearest, which make every pull and every hinge as small as it "
+    "can be under the new metric. Both steps lower the same sum, so the consecutive mode cannot oscillate either. "
+    "Rises in the thesis must come from an inexact solve or from prototypes that moved in between."
 )
 
 
@@ -219,8 +218,6 @@ def draw(results: Results, folder: Path) -> None:
         plot_rounds(curves, f"{letter}: {experiment.title}", path)
     plot_matrices(matrices, "Mean of the learned matrices", folder / "lamalvq_matrices.png")
 
-
-Check = Callable[[Results], tuple[bool, str]]
 
 if __name__ == "__main__":
     main()
