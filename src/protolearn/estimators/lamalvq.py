@@ -108,7 +108,8 @@ class LaMaLVQ(PrototypeBase):
         "refresh_targets": """bool
         Find the targets anew at each search inside a solve, instead of keeping those of its start.""",
         "accept": """{"always", "validation"}
-        "validation" keeps the metric of before where the new one has more errors on held-out samples.""",
+        "validation" goes on from a solve for one more LVQ step, and goes back to before it where held-out samples then
+        have more errors.""",
         "validation_fraction": 'float\n        Share of the samples that accept="validation" holds out of learning.',
     }
 
@@ -336,6 +337,8 @@ class _Run:
                 ):
                     break
             if settings.accept == "validation":
+                # Right after a solve the error rises even where it soon falls below: judge when LVQ has followed.
+                self.position()
                 accepted = self.error(self.held_out, self.prototypes) <= self.error(self.held_out, before)
                 if not accepted:
                     self.prototypes = before
