@@ -196,8 +196,8 @@ REMARK = (
     "was given, and the targets found anew are the k nearest, which make every pull and every hinge as small as it "
     "can be under the new metric. Both steps lower the same sum, so the consecutive mode cannot oscillate either. "
     "Rises in the thesis must come from an inexact solve or from prototypes that moved in between. In G some of our "
-    "solves end higher too (last column): there the cost is below a thousandth of the margin, or the prototypes are some "
-    "100,000 spreads away from the data; we take it for rounding and have not traced it further."
+    "solves end higher too (last column): there the cost is below a thousandth of the margin, or the prototypes are "
+    "some 100,000 spreads away from the data; we take it for rounding and have not traced it further."
 )
 
 
