@@ -3,7 +3,9 @@
 from protolearn.estimators.generators import ChenCondensing, MixtGauss
 from protolearn.estimators.generic import PrototypeClassifier
 from protolearn.estimators.glvq import GLVQ, GMLVQ, GRLVQ, LGMLVQ
+from protolearn.estimators.lamalvq import LaMaLVQ
 from protolearn.estimators.learn1nn import Learn1NN
+from protolearn.estimators.lmnn import LMNN
 from protolearn.estimators.lpd import LPD
 from protolearn.estimators.lvq import DSM, LVQ1, LVQ2, LVQ3, LVQ21, OLVQ1
 from protolearn.estimators.margin import LOGM, MCE
@@ -19,6 +21,7 @@ __all__ = [
     "GMLVQ",
     "GRLVQ",
     "LGMLVQ",
+    "LMNN",
     "LOGM",
     "LPD",
     "LVQ1",
@@ -33,6 +36,7 @@ __all__ = [
     "SNPC",
     "ChenCondensing",
     "HartCondensing",
+    "LaMaLVQ",
     "Learn1NN",
     "MixtGauss",
     "NearestPrototype",

@@ -185,10 +185,14 @@ Estimator = TypeVar("Estimator", bound=type)
 
 
 def documented(estimator: Estimator) -> Estimator:
-    """Put the texts of the parameters and attributes before the "Examples" of an estimator's docstring."""
+    """Put the texts of the parameters and attributes before the "Examples" of an estimator's docstring.
+
+    `_texts` maps a parameter to another entry of PARAMETERS, `_parameter_texts` holds texts of the estimator's own.
+    """
+    texts = PARAMETERS | getattr(estimator, "_parameter_texts", {})
     lines = ["    Parameters", "    ----------"]
     for name, parameter in inspect.signature(estimator).parameters.items():
-        text = PARAMETERS[getattr(estimator, "_texts", {}).get(name, name)]
+        text = texts[getattr(estimator, "_texts", {}).get(name, name)]
         kind, _, rest = text.partition("\n")
         lines.append(f"    {name} : {kind}, default={parameter.default!r}")
         if rest:

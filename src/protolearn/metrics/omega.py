@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -36,12 +36,14 @@ class Omega(Metric):
     Omega has `n_components` rows. It starts at the identity or, with fewer rows than features, at the leading
     principal axes of the data; after each step it is scaled so that trace(Lambda) is the number of features
     (normalization="mean") or 1 ("sum", as printed). A position never moves further than its distance to the sample, or
-    than it would under equal weights where that is further already.
+    than it would under equal weights where that is further already. `start_at` is an Omega to begin with instead, for
+    example `components_` of LMNN, scaled to that trace; a metric_learning_rate of 0 keeps it.
     """
 
     n_components: int | None = None
     scope: str = "global"
     normalization: str = "mean"
+    start_at: Any = field(default=None, compare=False)
 
     def check(self) -> None:
         super().check()
@@ -49,6 +51,8 @@ class Omega(Metric):
 
     def initial_theta(self, n_slots: int, data: TrainingSet) -> np.ndarray:
         d = data.n_features
+        if self.start_at is not None:
+            return np.repeat(self._given_start(d)[None], n_slots, axis=0)
         rows = d if self.n_components is None else self.n_components
         if rows > d:
             raise ValueError(
@@ -56,6 +60,17 @@ class Omega(Metric):
             )
         axes = np.eye(d) if rows == d else np.linalg.eigh(data.covariance)[1][:, ::-1].T[:rows]
         return np.repeat(axes[None] * np.sqrt(self.total(d) / rows), n_slots, axis=0)
+
+    def _given_start(self, n_features: int) -> np.ndarray:
+        omega = np.asarray(self.start_at, dtype=np.float64)
+        rows = len(omega) if omega.ndim and self.n_components is None else self.n_components
+        if omega.shape != (rows, n_features) or not np.isfinite(omega).all() or not omega.any():
+            raise ValueError(
+                f"start_at must hold finite numbers, not all zero, with {n_features} columns"
+                + ("" if self.n_components is None else f" and {self.n_components} rows")
+                + f"; got an array of shape {omega.shape}."
+            )
+        return self.project(omega[None])[0]
 
     def rate_unit(self, mean_distance: float, squared_half_range: float, n_features: int, relative: bool) -> float:
         mean_weight = self.total(n_features) / n_features

@@ -1,0 +1,389 @@
+"""LaMaLVQ: prototypes by LVQ, the metric by large margins, in turns."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import StratifiedShuffleSplit
+from sklearn.utils import check_random_state
+
+from protolearn.data import TrainingSet
+from protolearn.estimators.documentation import documented
+from protolearn.estimators.learning import mean_nearest_distance
+from protolearn.estimators.start import PrototypeBase
+from protolearn.losses import LOSSES
+from protolearn.metrics import Metric
+from protolearn.metrics.omega import Omega
+from protolearn.parameters import check_choice, check_count, check_number
+from protolearn.prototypes import PrototypeSet
+from protolearn.schedules import constant
+from protolearn.solvers import SOLVERS, Objective, Plan
+from protolearn.solvers.lama import UPDATES, matrix_step, perimeters, square
+from protolearn.solvers.large_margin import METRIC_SOLVERS, solve_large_margin
+from protolearn.solvers.progress import ProgressLine
+from protolearn.solvers.triples import Candidates, TripleProblem
+
+# Consecutive solves end when Lambda changes by less than this share.
+_SAME_METRIC = 1e-3
+# A prototype this many times the spread of the data away from its mean is held there.
+_FURTHEST = 1e6
+
+
+@dataclass
+class History:
+    """One entry a round: what the thesis plots.
+
+    error_before, error : training error before and after the metric solve
+    cost_before, cost : (13) or (14) before and after it, each with the targets of its metric
+    norm : mean distance of the prototypes from the origin
+    n_invaders : pairs of prototype and invader, (5)
+    metric : Lambda, one for each slot
+    accepted : whether the solve's metric was kept
+    """
+
+    error_before: list[float] = field(default_factory=list)
+    error: list[float] = field(default_factory=list)
+    cost_before: list[float] = field(default_factory=list)
+    cost: list[float] = field(default_factory=list)
+    norm: list[float] = field(default_factory=list)
+    n_invaders: list[int] = field(default_factory=list)
+    metric: list[np.ndarray] = field(default_factory=list)
+    accepted: list[bool] = field(default_factory=list)
+
+
+@documented
+class LaMaLVQ(PrototypeBase):
+    """Large margin LVQ: prototypes positioned by LVQ, the metric by the large margin solver of LMNN, in turns.
+
+        cost = sum_ij D(w_i, x_j) + sum_ijl [margin + D(w_i, x_j) - D(w_i, x_l)]_+         (13), (14), (16)
+
+    over prototypes w_i, their k nearest targets x_j of the same class and all x_l of other classes. Kelders (2013). The
+    two parts have a cost each; nothing that both lower exists. Where we differ from the thesis: the margin and the
+    weights are those of its tables, not of (13); several prototypes of a class start a hundredth of the spread
+    apart; the batch rule is stopped a million spreads away from the data.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from protolearn import LaMaLVQ
+    >>> X, y = load_iris(return_X_y=True)
+    >>> LaMaLVQ(rounds=5, random_state=0).fit(X, y).score(X, y) > 0.9
+    True
+    """
+
+    _parameter_texts = {
+        "version": """{"pattern", "prototype"}
+        What the metric is learned from: targets and invaders are the samples around each prototype, (13), or the other
+        prototypes, (14), which needs two or more a class.""",
+        "mode": """{"single", "consecutive", None}
+        Solves in a round: one; again with the new targets until the metric stays, `max_consecutive` at most; or none,
+        the thesis's pure LVQ.""",
+        "scope": """{"global", "class", "prototype"}
+        Which prototypes share a metric.""",
+        "update": """{"glvq", "lama", "gradient"}
+        How prototypes move: online by GLVQ, (10) and (11); once an epoch by the batch rule (15); once an epoch along
+        the gradient of (13).""",
+        "matrix_update": """{None, "batch"}
+        "batch" also takes one gradient step of the metric in each epoch (Table 8).""",
+        "n_neighbors": "int\n        Targets of each prototype (k); all of its class where there are fewer.",
+        "margin": """float
+        p of (12): the margin is p times the length of the diagonal of the data, on standardised data.""",
+        "rounds": "int\n        How often LVQ and the metric solve alternate; 1 with many epochs is enhanced LVQ.",
+        "epochs": "int\n        Passes of LVQ in a round.",
+        "learning_rate": """float
+        eta of (10), (11) and (15), constant; for standardised data as printed, else in units of the mean variance.""",
+        "max_consecutive": "int\n        Solves at most in a round of the consecutive mode.",
+        "solver": """{"factor", "projection"}
+        How the metric is solved (see LMNN).""",
+        "max_iter": "int\n        Steps at most of one metric solve.",
+        "tol": "float\n        Convergence of a metric solve, as in LMNN.",
+        "invader_interval": "int\n        Steps of a metric solve between two exact searches for invaders.",
+        "batch_step": """{"sum", "damped"}
+        "sum": (15) as printed, under which prototypes may leave the data; "damped": a mean, in which pushes never
+        outweigh half of the pulls.""",
+        "refresh_targets": """bool
+        Find the targets anew at each search inside a solve, instead of keeping those of its start.""",
+        "accept": """{"always", "validation"}
+        "validation" goes on from a solve for one more LVQ step, and goes back to before it where held-out samples then
+        have more errors.""",
+        "validation_fraction": 'float\n        Share of the samples that accept="validation" holds out of learning.',
+    }
+
+    def __init__(
+        self,
+        n_prototypes: Any = 1,
+        *,
+        version: str = "pattern",
+        mode: str | None = "single",
+        scope: str = "global",
+        update: str = "glvq",
+        matrix_update: str | None = None,
+        n_neighbors: int = 5,
+        margin: float = 0.01,
+        rounds: int = 30,
+        epochs: int = 20,
+        learning_rate: float = 0.01,
+        init: Any = "class_mean",
+        max_consecutive: int = 10,
+        solver: str = "factor",
+        max_iter: int = 200,
+        tol: float = 1e-3,
+        invader_interval: int = 10,
+        batch_step: str = "sum",
+        refresh_targets: bool = False,
+        accept: str = "always",
+        validation_fraction: float = 0.2,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_prototypes = n_prototypes
+        self.version = version
+        self.mode = mode
+        self.scope = scope
+        self.update = update
+        self.matrix_update = matrix_update
+        self.n_neighbors = n_neighbors
+        self.margin = margin
+        self.rounds = rounds
+        self.epochs = epochs
+        self.learning_rate = learning_rate
+        self.init = init
+        self.max_consecutive = max_consecutive
+        self.solver = solver
+        self.max_iter = max_iter
+        self.tol = tol
+        self.invader_interval = invader_interval
+        self.batch_step = batch_step
+        self.refresh_targets = refresh_targets
+        self.accept = accept
+        self.validation_fraction = validation_fraction
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _check_parameters(self) -> None:
+        check_choice("version", self.version, ("pattern", "prototype"))
+        check_choice("mode", self.mode, ("single", "consecutive", None))
+        check_choice("update", self.update, ("glvq", *UPDATES))
+        check_choice("matrix_update", self.matrix_update, (None, "batch"))
+        check_choice("batch_step", self.batch_step, ("sum", "damped"))
+        check_choice("accept", self.accept, ("always", "validation"))
+        check_choice("solver", self.solver, METRIC_SOLVERS)
+        for name in ("n_neighbors", "rounds", "epochs", "max_consecutive", "max_iter", "invader_interval"):
+            check_count(name, getattr(self, name))
+        check_number("margin", self.margin, above=0, below=1)
+        check_number("learning_rate", self.learning_rate, above=0)
+        check_number("tol", self.tol, at_least=0)
+        check_number("validation_fraction", self.validation_fraction, above=0, below=1)
+
+    def _make_metric(self) -> Metric:
+        metric = Omega(scope=self.scope)
+        metric.check()
+        return metric
+
+    def fit(self, X: Any, y: Any) -> LaMaLVQ:
+        """Learn prototypes and metric.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        metric = self._make_metric()
+        data = self._training_set(X, y, None)
+        random = check_random_state(self.random_state)
+        dtype = data.X.dtype
+        data = TrainingSet(data.rows(slice(None)).astype(np.float64), data.y, None, data.n_classes)
+        data, held_out = self._hold_out(data, random)
+        run = _Run(self, data, held_out, metric, self._start(data, metric, random), random)
+        line = ProgressLine(type(self).__name__, self.rounds) if self.verbose else None
+        for number in range(1, self.rounds + 1):
+            run.position()
+            run.solve()
+            if line is not None:
+                line.epoch(number, run.history.cost[-1])
+        if line is not None:
+            line.end()
+        if run.message:
+            warnings.warn(run.message, ConvergenceWarning, stacklevel=2)
+        found = run.prototypes
+        self.prototypes_ = found.positions.astype(dtype)
+        self.prototype_labels_ = self.classes_[found.labels]
+        self._theta = found.theta
+        self.omega_ = found.theta[0] if self.scope == "global" else found.theta
+        self.margin_ = run.margin
+        self.history_ = run.history
+        self.loss_curve_ = list(run.history.cost)
+        self.n_iter_ = self.rounds
+        return self
+
+    def _hold_out(self, data: TrainingSet, random: np.random.RandomState) -> tuple[TrainingSet, TrainingSet]:
+        """The samples to learn from and those that judge a metric: the same ones where no class can spare any."""
+        n_held = int(np.ceil(self.validation_fraction * data.n_samples))
+        too_few = data.class_counts[data.class_counts > 0].min() < 2 or n_held < data.n_classes
+        if self.accept != "validation" or too_few or data.n_samples - n_held < data.n_classes:
+            return data, data
+        split = StratifiedShuffleSplit(1, test_size=n_held, random_state=random.randint(2**31 - 1))
+        kept, held = next(split.split(data.X, data.y))
+        return tuple(TrainingSet(data.X[rows], data.y[rows], None, data.n_classes) for rows in (kept, held))
+
+
+class _Run:
+    """The state of a fit: prototypes with their metrics, and the history."""
+
+    def __init__(
+        self,
+        settings: LaMaLVQ,
+        data: TrainingSet,
+        held_out: TrainingSet,
+        metric: Metric,
+        start: PrototypeSet,
+        random: np.random.RandomState,
+    ) -> None:
+        self.settings, self.data, self.held_out, self.metric, self.random = settings, data, held_out, metric, random
+        if settings.version == "prototype" and np.bincount(start.labels)[np.unique(start.labels)].min() < 2:
+            raise ValueError(
+                'version="prototype" needs two prototypes a class or more to have targets; raise n_prototypes.'
+            )
+        self.prototypes = start.moved(start.positions, np.repeat(np.eye(data.n_features)[None], len(start.theta), 0))
+        self.scale = mean_nearest_distance(start, data)
+        self.unit = float(np.trace(data.covariance)) / data.n_features or 1.0
+        diagonal = float(np.linalg.norm(data.X.max(axis=0) - data.X.min(axis=0))) or 1.0
+        # (12) is a length, and what it is compared with a squared length: times 1, the unit on standardised data.
+        self.margin = settings.margin * diagonal * np.sqrt(self.unit)
+        self.history = History()
+        self.message = ""
+
+    def problems(self, version: str) -> list[tuple[int, np.ndarray, TripleProblem]]:
+        """Slot, its prototypes, and their large margin problem with targets under the slot's metric."""
+        P, k = self.prototypes, self.settings.n_neighbors
+        numbers = {"margin": self.margin, "pull": 1.0, "push": 1.0}
+        result = []
+        for slot in np.unique(P.slot):
+            members = np.flatnonzero(P.slot == slot)
+            if version == "pattern":
+                centres = P.positions[members], P.labels[members], self.data.X, self.data.y, k
+                problem = TripleProblem.around_centres(*centres, **numbers)
+            else:
+                centres = P.positions[members], P.labels[members], P.positions, P.labels, k
+                problem = TripleProblem.around_centres(*centres, own=members, **numbers)
+            result.append((int(slot), members, problem.with_targets(P.theta[slot])))
+        return result
+
+    def position(self) -> None:
+        """LVQ for `epochs` passes."""
+        settings = self.settings
+        if settings.update == "glvq" and settings.matrix_update is None:
+            self._online(settings.epochs)
+            return
+        for _ in range(settings.epochs):
+            if settings.update == "glvq":
+                self._online(1)
+            else:
+                self._batch()
+            if settings.matrix_update == "batch":
+                theta = self.prototypes.theta.copy()
+                for slot, _, problem in self.problems("pattern"):
+                    theta[slot] = matrix_step(problem, theta[slot], settings.learning_rate)
+                self.prototypes = self.prototypes.moved(self.prototypes.positions, theta)
+
+    def _online(self, epochs: int) -> None:
+        # (10) and (11) are half the gradient that the engine follows.
+        rate = 0.5 * self.settings.learning_rate * self.unit
+        plan = Plan(epochs, rate, 0.0, constant, self.random, scale=self.scale)
+        objective = Objective(LOSSES["glvq"](), self.metric, slope=1.0)
+        solution = SOLVERS["online"](self.prototypes, self.data, objective, plan)
+        self.message = solution.message or self.message
+        self.prototypes = solution.prototypes
+
+    def _batch(self) -> None:
+        P, settings = self.prototypes, self.settings
+        positions = P.positions.copy()
+        moves = UPDATES[settings.update]
+        for slot, members, problem in self.problems("pattern"):
+            step = moves(problem, P.theta[slot], damped=settings.batch_step == "damped")
+            positions[members] += settings.learning_rate * step
+        away = np.sqrt(np.sum((positions - self.data.mean) ** 2, axis=1) / (self.unit * self.data.n_features))
+        gone = ~(away < _FURTHEST)
+        if gone.any():
+            positions[gone] = P.positions[gone]
+            self.message = (
+                f"{gone.sum()} prototypes were pushed a million spreads away from the data and are held there; choose "
+                'batch_step="damped", fewer n_neighbors or a smaller learning_rate.'
+            )
+        self.prototypes = P.moved(positions, P.theta)
+
+    def solve(self) -> None:
+        """The metric solve of a round, and the entry in the history."""
+        settings, history = self.settings, self.history
+        history.error_before.append(self.error(self.data, self.prototypes))
+        history.cost_before.append(self.cost())
+        before = self.prototypes
+        accepted = True
+        if settings.mode is not None:
+            for _ in range(settings.max_consecutive if settings.mode == "consecutive" else 1):
+                last = self.prototypes.theta
+                self._solve_once()
+                if np.linalg.norm(_lambda(self.prototypes.theta) - _lambda(last)) <= _SAME_METRIC * np.linalg.norm(
+                    _lambda(last)
+                ):
+                    break
+            if settings.accept == "validation":
+                # Right after a solve the error rises even where it soon falls below: judge when LVQ has followed.
+                self.position()
+                accepted = self.error(self.held_out, self.prototypes) <= self.error(self.held_out, before)
+                if not accepted:
+                    self.prototypes = before
+        P = self.prototypes
+        history.error.append(self.error(self.data, P))
+        history.cost.append(self.cost())
+        history.norm.append(float(np.linalg.norm(P.positions, axis=1).mean()))
+        invaders = [perimeters(problem, P.theta[slot]).n_invaders for slot, _, problem in self.problems("pattern")]
+        history.n_invaders.append(sum(invaders))
+        history.metric.append(_lambda(P.theta))
+        history.accepted.append(accepted)
+
+    def _solve_once(self) -> None:
+        settings = self.settings
+        theta = self.prototypes.theta.copy()
+        for slot, _, problem in self.problems(settings.version):
+            found = solve_large_margin(
+                problem,
+                theta[slot],
+                solver=settings.solver,
+                max_iter=settings.max_iter,
+                tol=settings.tol,
+                invader_interval=settings.invader_interval,
+                refresh_targets=settings.refresh_targets,
+            )
+            if np.isfinite(found.omega).all() and found.omega.any():
+                theta[slot] = square(found.omega, self.data.n_features)
+        self.prototypes = self.prototypes.moved(self.prototypes.positions, theta)
+
+    def cost(self) -> float:
+        """(13) or (14) with the targets of the present metric."""
+        total = 0.0
+        for slot, _, problem in self.problems(self.settings.version):
+            omega = self.prototypes.theta[slot]
+            A, B = problem.mapped(omega)
+            total += Candidates(problem, omega, 0.0).sums(A, B, A[:, :0], B[:, :0]).cost
+        return total
+
+    def error(self, data: TrainingSet, prototypes: PrototypeSet) -> float:
+        """Share of samples whose nearest prototype is of another class."""
+        wrong = 0
+        for X, y, _ in data.blocks(len(prototypes)):
+            wrong += int(np.sum(prototypes.labels[self.metric.distances(X, prototypes).argmin(axis=1)] != y))
+        return wrong / data.n_samples
+
+
+def _lambda(theta: np.ndarray) -> np.ndarray:
+    return np.swapaxes(theta, 1, 2) @ theta

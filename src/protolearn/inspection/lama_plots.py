@@ -1,0 +1,65 @@
+"""Pictures of LaMaLVQ runs: curves over the rounds, and the learned matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+_ROWS = (("error", "training error"), ("cost", "cost, largest = 1"), ("norm", "mean prototype norm"))
+
+
+def _zigzag(before: np.ndarray, after: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Before and after each solve, one after the other."""
+    rounds = np.arange(1, len(before) + 1)
+    return np.column_stack([rounds - 0.05, rounds + 0.05]).ravel(), np.column_stack([before, after]).ravel()
+
+
+def plot_rounds(curves: Mapping[tuple[str, str], Mapping[str, np.ndarray]], title: str, path: Path) -> None:
+    """Error, cost and norm over the rounds, one column a data set, one line a setting.
+
+    curves : (data set, setting) -> arrays error_before, error, cost_before, cost and norm over the rounds; a dot marks
+        the value just before a metric solve
+    """
+    from matplotlib.figure import Figure
+
+    sets = list(dict.fromkeys(name for name, _ in curves))
+    figure = Figure(figsize=(3.4 * len(sets), 7), layout="constrained")
+    axes = figure.subplots(len(_ROWS), len(sets), squeeze=False)
+    for (name, setting), curve in curves.items():
+        column = axes[:, sets.index(name)]
+        for axis, (key, label) in zip(column, _ROWS, strict=True):
+            if key == "norm":
+                axis.plot(np.arange(1, len(curve["norm"]) + 1), curve["norm"], label=setting)
+                axis.set_yscale("log")
+            else:
+                x, y = _zigzag(curve[f"{key}_before"], curve[key])
+                y = y / (np.nanmax(y) or 1.0) if key == "cost" else y
+                (line,) = axis.plot(x, y, label=setting)
+                axis.plot(x[::2], y[::2], ".", color=line.get_color(), markersize=4)
+            axis.set_ylabel(label)
+        column[0].set_title(name)
+        column[-1].set_xlabel("round")
+    axes[0, 0].legend(fontsize="small")
+    figure.suptitle(title)
+    figure.savefig(path, dpi=70)
+
+
+def plot_matrices(matrices: Sequence[tuple[str, np.ndarray]], title: str, path: Path) -> None:
+    """Mean learned matrices as pictures, zero in white, each with its own scale."""
+    from matplotlib.figure import Figure
+
+    columns = min(len(matrices), 3)
+    rows = -(-len(matrices) // columns)
+    figure = Figure(figsize=(3 * columns, 2.7 * rows), layout="constrained")
+    axes = figure.subplots(rows, columns, squeeze=False).ravel()
+    for axis in axes:
+        axis.set_axis_off()
+    for axis, (name, matrix) in zip(axes, matrices, strict=False):
+        limit = np.abs(matrix).max() or 1.0
+        picture = axis.imshow(matrix, cmap="RdBu_r", vmin=-limit, vmax=limit)
+        axis.set_title(name, fontsize="small")
+        figure.colorbar(picture, ax=axis, shrink=0.8)
+    figure.suptitle(title)
+    figure.savefig(path, dpi=70)

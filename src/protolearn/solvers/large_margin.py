@@ -1,0 +1,364 @@
+"""Minimise pull plus push over triples: by projection on the positive semi-definite cone, or through the factor Omega.
+
+    projection : Lambda <- project(Lambda - step G), G = sum c (a - b)(a - b)'                  LaMaLVQ (16), (17)
+    factor :     Omega by L-BFGS on the same cost, Lambda = Omega'Omega; Omega may have fewer rows than features
+
+G sums over active triples only; the printed (17) omits that. The first way is convex, the second needs no
+eigen-decomposition and fewer steps.
+
+No step has a unit: the features are whitened first (the cone and the cost do not change with the coordinates), and
+Lambda starts at the best multiple of what was given. Each step is searched so that the cost never rises.
+The cost has a kink wherever a triple becomes active, and descent along the gradient gets stuck there. So the hinge is
+rounded off over a tenth of the margin, then a hundredth, down to ten times `tol`; the cost that counts is the one with
+kinks.
+
+Between two exact searches for invaders only the candidates of the last one are looked at. Steps after which the exact
+search does not find a lower cost are undone: and repeated with more candidates if those were what was missing.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from protolearn.registry import Registry
+from protolearn.solvers.triples import Candidates, Sums, TripleProblem
+
+METRIC_SOLVERS = Registry("solver")
+# How much further than the perimeter the search looks, so that few invaders of the next steps are missed; and the most.
+_REACH, _FURTHEST_REACH = 0.05, 16.0
+# The hinge is rounded off over this share of the margin at first; a tenth of it each time until it is sharp.
+_ROUNDEST, _SHARPEST = 0.1, 1e-6
+# Sufficient decrease, curvature, and how often a step is shortened or lengthened: Lewis and Overton (2013).
+_DECREASE, _CURVATURE, _TRIALS = 1e-4, 0.9, 25
+# The first step is as long as this share of the start.
+_FIRST_STEP = 0.01
+_MEMORY = 12
+# The best multiple is found from all centres where that is quick, else from some.
+_SCALE_PAIRS, _SCALE_CENTRES, _SCALE_STEPS = 1 << 19, 48, 40
+# Directions with less variance than this share of the largest are whitened no further: they hold rounding only.
+_VARIANCE_FLOOR = 1e-5
+
+
+@dataclass
+class LargeMarginSolution:
+    """Where the solver arrived.
+
+    problem : with the targets of the end
+    cost_curve : the exact cost at the start and after each exact search
+    n_iter : steps
+    n_active : active triples at the end
+    converged : False where the limit of steps came first
+    """
+
+    omega: np.ndarray
+    problem: TripleProblem
+    cost_curve: list[float] = field(default_factory=list)
+    n_iter: int = 0
+    n_active: int = 0
+    converged: bool = False
+
+
+def solve_large_margin(
+    problem: TripleProblem,
+    omega: np.ndarray,
+    *,
+    solver: str = "factor",
+    max_iter: int = 500,
+    tol: float = 1e-4,
+    invader_interval: int = 10,
+    refresh_targets: bool = False,
+    watch: Callable[[int, float], None] | None = None,
+) -> LargeMarginSolution:
+    """The metric that minimises the cost of the problem, from `omega` on.
+
+    tol : converged when the cost falls by less than this share between two exact searches, or the gradient promises no
+        more, with the sharpest hinge
+    refresh_targets : find the targets anew at each exact search. With the k nearest the cost can only fall, so the sum
+        of all this still never rises.
+    watch : called after each exact search with the number of steps and the cost
+    """
+    if problem.targets is None:
+        problem = problem.with_targets(omega)
+    frame, back = whitening(problem.points)
+    problem, outside = problem.under(frame), problem
+    omega = omega @ back
+    steps = METRIC_SOLVERS[solver](problem, omega * best_scale(problem, omega))
+    sharpest = max(10.0 * tol, _SHARPEST)
+    roundness, interval, reach = max(_ROUNDEST, sharpest), min(2, invader_interval), _REACH
+    candidates = Candidates(problem, steps.omega, reach)
+    here = steps.look(candidates, roundness * problem.margin)
+    result = LargeMarginSolution(omega, outside, [here.cost], 0, here.n_active)
+    while result.n_iter < max_iter and not result.converged and result.cost_curve[-1] > 0:
+        smooth = roundness * problem.margin
+        before, old_problem, aim = steps.state(), problem, here.smooth_cost
+        moved = 0
+        while moved < min(interval, max_iter - result.n_iter) and steps.advance(candidates, smooth):
+            moved += 1
+        result.n_iter += moved
+        if refresh_targets:
+            problem = steps.problem = problem.with_targets(steps.omega)
+        candidates = Candidates(problem, steps.omega, reach)
+        found = here = steps.look(candidates, smooth)
+        last = result.cost_curve[-1]
+        fallen = last - found.cost
+        if moved and not fallen >= 0:
+            steps.restore(before)
+            problem = steps.problem = old_problem
+            missed = not found.smooth_cost < aim
+            if missed and reach < _FURTHEST_REACH:
+                interval, reach = max(interval // 2, 1), 2 * reach
+            candidates = Candidates(problem, steps.omega, reach)
+            here = steps.look(candidates, smooth)
+            if missed and reach < _FURTHEST_REACH:
+                continue
+        else:
+            result.cost_curve.append(found.cost)
+            result.n_active = found.n_active
+            interval = min(2 * interval, invader_interval)
+            if watch is not None:
+                watch(result.n_iter, found.cost)
+        if moved == 0 or fallen <= tol * last or steps.promise() <= tol:
+            result.converged = roundness <= sharpest
+            if roundness > sharpest:
+                roundness = max(roundness / 10.0, sharpest)
+                here = steps.look(candidates, roundness * problem.margin)
+    result.omega = steps.omega @ frame.T
+    if refresh_targets:
+        result.problem = outside.with_targets(result.omega)
+    return result
+
+
+def whitening(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Coordinates x F in which the points have unit variance, and the inverse of F; F is symmetric.
+
+    A constant feature keeps its scale: no step touches it.
+    """
+    spread = points.std(axis=0)
+    spread = np.where(spread > 0, spread, 1.0)
+    values, vectors = np.linalg.eigh(np.cov((points / spread).T, bias=True).reshape(len(spread), -1))
+    root = np.sqrt(np.maximum(values, _VARIANCE_FLOOR * max(values[-1], 0.0)))
+    root = np.where(root > 0, root, 1.0)
+    frame = (vectors / root) @ vectors.T / spread[:, None]
+    return frame, (vectors * root) @ vectors.T * spread
+
+
+class _Steps:
+    """Steps of one way to minimise. `value` and `slope` are those of the smoothed cost at the current point."""
+
+    value: float
+    slope: np.ndarray
+
+    def __init_subclass__(cls, name: str) -> None:
+        METRIC_SOLVERS.add(name, cls)
+
+    def __init__(self, problem: TripleProblem) -> None:
+        self.problem = problem
+
+    def gradient(self, sums: Sums) -> np.ndarray:
+        """sum c (u - u')(x - x')' by two matrix products."""
+        slope = sums.at_points.T @ self.problem.points
+        if sums.at_centres is not sums.at_points:
+            slope += sums.at_centres.T @ self.problem.centres
+        return slope
+
+
+class FactorSteps(_Steps, name="factor"):
+    """L-BFGS on Omega (Nocedal 1980), its line search made for kinks (Lewis and Overton 2013).
+
+    d cost / d Omega = 2 sum c (Omega v) v', v = a - b
+    """
+
+    def __init__(self, problem: TripleProblem, omega: np.ndarray) -> None:
+        super().__init__(problem)
+        self.point = omega
+        self.memory: deque[tuple[np.ndarray, np.ndarray]] = deque(maxlen=_MEMORY)
+
+    @property
+    def omega(self) -> np.ndarray:
+        """Where the steps are."""
+        return self.point
+
+    def state(self) -> np.ndarray:
+        """What `restore` needs."""
+        return self.point
+
+    def restore(self, state: np.ndarray) -> None:
+        """Back to a state, without memory of the steps since."""
+        self.point = state
+        self.memory.clear()
+
+    def measure(self, candidates: Candidates, point: np.ndarray, smooth: float) -> tuple[Sums, np.ndarray]:
+        """Sums and gradient at a point."""
+        A, B = self.problem.mapped(point)
+        sums = candidates.sums(A, B, A, B, smooth)
+        return sums, 2.0 * self.gradient(sums)
+
+    def look(self, candidates: Candidates, smooth: float) -> Sums:
+        """Measure where the steps are, under new candidates."""
+        sums, self.slope = self.measure(candidates, self.point, smooth)
+        self.value = sums.smooth_cost
+        return sums
+
+    def promise(self) -> float:
+        """The share of the cost by which a step a hundredth as long as Omega would fall along the gradient."""
+        size = _FIRST_STEP * np.linalg.norm(self.point) * np.linalg.norm(self.slope)
+        return size / self.value if self.value > 0 else 0.0
+
+    def direction(self) -> np.ndarray:
+        """Two-loop recursion."""
+        q = -self.slope
+        weights = []
+        for s, y in reversed(self.memory):
+            weights.append(np.vdot(s, q) / np.vdot(s, y))
+            q = q - weights[-1] * y
+        if self.memory:
+            s, y = self.memory[-1]
+            q = q * (np.vdot(s, y) / np.vdot(y, y))
+        for (s, y), weight in zip(self.memory, reversed(weights), strict=True):
+            q = q + (weight - np.vdot(y, q) / np.vdot(s, y)) * s
+        return q
+
+    def advance(self, candidates: Candidates, smooth: float) -> bool:
+        """One step; False where none lowers the cost."""
+        direction = self.direction()
+        descent = np.vdot(direction, self.slope)
+        if not descent < 0:
+            direction, descent = -self.slope, -np.vdot(self.slope, self.slope)
+            self.memory.clear()
+        length = np.linalg.norm(direction)
+        if not length > 0:
+            return False
+        step = 1.0 if self.memory else _FIRST_STEP * (np.linalg.norm(self.point) or 1.0) / length
+        low, high = 0.0, np.inf
+        best = None
+        for _ in range(_TRIALS):
+            trial = self.point + step * direction
+            sums, slope = self.measure(candidates, trial, smooth)
+            if sums.smooth_cost <= self.value + _DECREASE * step * descent:
+                best = trial, sums.smooth_cost, slope
+                low = step
+                if np.vdot(slope, direction) >= _CURVATURE * descent:
+                    break
+            else:
+                high = step
+            step = 2.0 * low if np.isinf(high) else (low + high) / 2.0
+        if best is None:
+            if not self.memory:
+                return False
+            self.memory.clear()
+            return self.advance(candidates, smooth)
+        trial, value, slope = best
+        moved, bent = trial - self.point, slope - self.slope
+        if np.vdot(moved, bent) > 1e-12 * np.linalg.norm(moved) * np.linalg.norm(bent):
+            self.memory.append((moved, bent))
+        self.point, self.value, self.slope = trial, value, slope
+        return True
+
+
+class ProjectionSteps(_Steps, name="projection"):
+    """Projected gradient on Lambda, its step by Barzilai and Borwein (1988), halved until the cost falls enough."""
+
+    def __init__(self, problem: TripleProblem, omega: np.ndarray) -> None:
+        super().__init__(problem)
+        self.matrix, self.factor = project(omega.T @ omega)
+        self.step = 0.0
+
+    @property
+    def omega(self) -> np.ndarray:
+        """A factor of Lambda, one row for each eigenvalue above zero."""
+        return self.factor
+
+    def state(self) -> tuple[np.ndarray, np.ndarray]:
+        """What `restore` needs."""
+        return self.matrix, self.factor
+
+    def restore(self, state: tuple[np.ndarray, np.ndarray]) -> None:
+        """Back to a state, without memory of the steps since."""
+        self.matrix, self.factor = state
+        self.step = 0.0
+
+    def measure(self, candidates: Candidates, factor: np.ndarray, smooth: float) -> tuple[Sums, np.ndarray]:
+        """Sums and gradient at a factor of Lambda."""
+        A, B = self.problem.mapped(factor)
+        sums = candidates.sums(A, B, self.problem.centres, self.problem.points, smooth)
+        slope = self.gradient(sums)
+        return sums, (slope + slope.T) / 2.0
+
+    def look(self, candidates: Candidates, smooth: float) -> Sums:
+        """Measure where the steps are, under new candidates."""
+        sums, self.slope = self.measure(candidates, self.factor, smooth)
+        self.value = sums.smooth_cost
+        return sums
+
+    def promise(self) -> float:
+        """The share of the cost by which a projected step a hundredth as long as Lambda would fall."""
+        steepness = np.linalg.norm(self.slope)
+        if not (self.value > 0 and steepness > 0):
+            return 0.0
+        step = _FIRST_STEP * np.linalg.norm(self.matrix) / steepness
+        return -np.vdot(project(self.matrix - step * self.slope)[0] - self.matrix, self.slope) / self.value
+
+    def advance(self, candidates: Candidates, smooth: float) -> bool:
+        """One step; False where none lowers the cost."""
+        steepness = np.linalg.norm(self.slope)
+        if not steepness > 0:
+            return False
+        step = self.step or _FIRST_STEP * (np.linalg.norm(self.matrix) or 1.0) / steepness
+        for _ in range(_TRIALS):
+            trial, factor = project(self.matrix - step * self.slope)
+            sums, slope = self.measure(candidates, factor, smooth)
+            if sums.smooth_cost <= self.value - _DECREASE / step * np.sum((trial - self.matrix) ** 2):
+                break
+            step /= 2.0
+        else:
+            return False
+        moved, bent = trial - self.matrix, slope - self.slope
+        curvature = np.vdot(moved, bent)
+        self.step = np.vdot(moved, moved) / curvature if curvature > 0 else 2.0 * step
+        self.matrix, self.factor, self.value, self.slope = trial, factor, sums.smooth_cost, slope
+        return bool(moved.any())
+
+
+def project(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The nearest positive semi-definite matrix, and a factor of it: negative eigenvalues become 0."""
+    values, vectors = np.linalg.eigh((matrix + matrix.T) / 2.0)
+    keep = values > max(values[-1], 0.0) * np.finfo(np.float64).eps
+    factor = (vectors[:, keep] * np.sqrt(values[keep])).T
+    return factor.T @ factor, factor
+
+
+def best_scale(problem: TripleProblem, omega: np.ndarray) -> float:
+    """The factor of Omega that makes the cost least along that ray, from all centres or an even sample.
+
+        d cost / ds = pull sum D_ij + push sum (D_ij - D_il) over margin + s (D_ij - D_il) > 0,   Lambda = s Omega'Omega
+
+    rises with s, so its root is found by bisection. 1 where the cost is least at s = 0, or nobody has targets.
+    """
+    A, B = problem.mapped(omega)
+    has_target = np.flatnonzero(problem.targets[:, 0] >= 0)
+    n = len(has_target)
+    n_chosen = n if n * len(B) <= _SCALE_PAIRS else min(_SCALE_CENTRES, n)
+    spaced = np.linspace(0, max(n - 1, 0), n_chosen).astype(np.int64)
+    pull, gaps = 0.0, [np.empty(0)]
+    for i in has_target[spaced]:
+        D = np.sum((A[i] - B) ** 2, axis=1)
+        own = D[problem.targets[i][problem.targets[i] >= 0]]
+        pull += problem.pull * own.sum()
+        gaps.append((own[:, None] - D[problem.point_labels != problem.centre_labels[i]]).ravel())
+    gap = np.concatenate(gaps)
+    rising = pull + problem.push * gap[gap > 0].sum()
+    gap = -gap[gap < 0]
+    if rising >= problem.push * gap.sum():
+        return 1.0
+    low, high = np.log(problem.margin / gap.max()), np.log(problem.margin / gap.min())
+    for _ in range(_SCALE_STEPS):
+        middle = (low + high) / 2.0
+        if rising < problem.push * gap[gap < problem.margin / np.exp(middle)].sum():
+            low = middle
+        else:
+            high = middle
+    return float(np.exp(high / 2.0))

@@ -1,0 +1,381 @@
+"""Triples of centre, target and invader: found in chunks, counted by compiled loops, summed by matrix products.
+
+LMNN and both versions of LaMaLVQ are one problem. A centre a_i pulls its targets b_j, k points of its own class, and
+pushes every point b_l of another class that is not a margin further away than a target:
+
+    cost = pull sum_ij D_ij + push sum_ijl [margin + D_ij - D_il]_+          LaMaLVQ (2), (13), (14), (16)
+
+LMNN: centres and points are the samples. Pattern version: centres are prototypes, points are samples. Prototype
+version: both are prototypes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numba import njit
+
+from protolearn.compiled import VECTORISED
+
+# A block of distances that stays in a second-level cache while it is searched.
+_BLOCK_NUMBERS, _BLOCK_COLUMNS = 1 << 18, 1 << 10
+# Candidates that are kept between two searches: 8 bytes each. Beyond that each evaluation searches again.
+_MOST_CANDIDATES = 1 << 25
+# float32 distances by |a|^2 - 2 a'b + |b|^2 are wrong by some 1e-7 of |a|^2 + |b|^2: look that much further.
+_ROUNDING = 4e-6
+_FLOAT32_LARGEST = 1e15
+
+_loop = njit(cache=True, nogil=True, fastmath=set(VECTORISED))
+
+
+@dataclass(frozen=True)
+class TripleProblem:
+    """Centres, points and targets of a large margin problem.
+
+    centres, points : (n_centres, d) and (n_points, d), float64; points sorted by label, both moved so that the mean
+        of the points is the origin, because |a|^2 - 2 a'b + |b|^2 loses digits far from it
+    centre_labels, point_labels : class codes
+    targets : (n_centres, k) rows of points; -1 fills a row whose class has fewer than k
+    margin, pull, push : kappa, 1 - mu and mu of the thesis
+    own : (n_centres,) the row of points that is the centre itself, -1 where there is none
+    """
+
+    centres: np.ndarray
+    points: np.ndarray
+    centre_labels: np.ndarray
+    point_labels: np.ndarray
+    own: np.ndarray
+    n_neighbors: int
+    margin: float = 1.0
+    pull: float = 0.5
+    push: float = 0.5
+    targets: np.ndarray | None = None
+
+    @classmethod
+    def among_points(cls, X: np.ndarray, labels: np.ndarray, n_neighbors: int, **numbers: float) -> TripleProblem:
+        """Every point is a centre too: LMNN (2), and the prototype version (14)."""
+        order = np.argsort(labels, kind="stable")
+        X, labels = X[order].astype(np.float64), labels[order]
+        X -= X.mean(axis=0)
+        return cls(X, X, labels, labels, np.arange(len(X)), n_neighbors, **numbers)
+
+    @classmethod
+    def around_centres(
+        cls,
+        centres: np.ndarray,
+        centre_labels: np.ndarray,
+        X: np.ndarray,
+        labels: np.ndarray,
+        n_neighbors: int,
+        own: np.ndarray | None = None,
+        **numbers: float,
+    ) -> TripleProblem:
+        """Centres apart from the points: the pattern version (13); or some of the points, the rows `own` of X."""
+        order = np.argsort(labels, kind="stable")
+        points = X[order].astype(np.float64)
+        origin = points.mean(axis=0)
+        points -= origin
+        own = np.full(len(centres), -1) if own is None else np.argsort(order)[own]
+        centres = centres.astype(np.float64) - origin
+        return cls(centres, points, centre_labels, labels[order], own, n_neighbors, **numbers)
+
+    @cached_property
+    def class_bounds(self) -> dict[int, tuple[int, int]]:
+        """First and last row, exclusive, of the points of each class."""
+        codes, first = np.unique(self.point_labels, return_index=True)
+        ends = [*first[1:], len(self.point_labels)]
+        return {int(code): (int(a), int(b)) for code, a, b in zip(codes, first, ends, strict=True)}
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        return self.points.shape[1]
+
+    def under(self, frame: np.ndarray) -> TripleProblem:
+        """The same problem in the coordinates x frame."""
+        points = self.points @ frame
+        centres = points if self.centres is self.points else self.centres @ frame
+        return replace(self, centres=centres, points=points)
+
+    def mapped(self, omega: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Centres and points after the map."""
+        Z = self.points @ omega.T
+        return (Z if self.mutual else self.centres @ omega.T), Z
+
+    def with_targets(self, omega: np.ndarray) -> TripleProblem:
+        """The same problem with the k nearest points of each centre's class as its targets, the lowest row on a tie.
+
+        For fixed prototypes that never raises the cost: the k nearest make each pull, and with it each hinge,
+        as small as it can be.
+        """
+        A, B = self.mapped(omega)
+        targets = np.full((len(A), self.n_neighbors), -1, dtype=np.int64)
+        for rows, low, high in self._same_class_chunks():
+            D = _distances(A[rows], B[low:high])
+            own = self.own[rows] - low
+            D[own >= 0, own[own >= 0]] = np.inf
+            k = min(self.n_neighbors, high - low - int(own[0] >= 0))
+            if k > 0:
+                targets[rows, :k] = low + _smallest(D, k)
+        return replace(self, targets=targets)
+
+    def _same_class_chunks(self) -> Iterator[tuple[np.ndarray, int, int]]:
+        for code, (low, high) in self.class_bounds.items():
+            members = np.flatnonzero(self.centre_labels == code)
+            size = max(_BLOCK_NUMBERS // (high - low), 16)
+            for start in range(0, len(members), size):
+                yield members[start : start + size], low, high
+
+    @property
+    def mutual(self) -> bool:
+        """Every point is a centre too: one distance serves both ends of a pair."""
+        return self.centres is self.points
+
+    def other_class_chunks(self) -> Iterator[tuple[slice | np.ndarray, slice]]:
+        """Blocks of centres of one class by points of others; of a mutual problem, each pair once."""
+        n = len(self.points)
+        for code in np.unique(self.centre_labels):
+            low, high = self.class_bounds.get(int(code), (0, 0))
+            members = np.flatnonzero(self.centre_labels == code)
+            for first, end in ((high, n),) if self.mutual else ((0, low), (high, n)):
+                width = min(_BLOCK_COLUMNS, max(end - first, 1))
+                height = max(_BLOCK_NUMBERS // width, 1)
+                for start in range(0, len(members), height):
+                    for column in range(first, end, width):
+                        yield members[start : start + height], slice(column, min(column + width, end))
+
+
+def _distances(A: np.ndarray, B: np.ndarray) -> np.ndarray:
+    D = A @ B.T
+    D *= -2
+    D += np.einsum("ij,ij->i", A, A)[:, None]
+    D += np.einsum("ij,ij->i", B, B)
+    return D
+
+
+def _smallest(D: np.ndarray, k: int) -> np.ndarray:
+    """Columns of the k smallest entries of each row, in rising order, the lower column on a tie."""
+    if k < D.shape[1]:
+        found = np.sort(np.argpartition(D, k - 1, axis=1)[:, :k], axis=1)
+    else:
+        found = np.tile(np.arange(k), (len(D), 1))
+    order = np.argsort(np.take_along_axis(D, found, axis=1), axis=1, kind="stable")
+    return np.take_along_axis(found, order, axis=1)
+
+
+@dataclass
+class Sums:
+    """Cost, cost with the smoothed hinge, number of active triples, and the sums that the gradient is made of.
+
+    With u the rows that were passed as U: at_centres[i] = sum c (u_i - u_b), at_points[b] = -sum c (u_i - u_b), so that
+    sum c (u_i - u_b)(x_i - x_b)' = at_centres' centres + at_points' points: two matrix products.
+    """
+
+    cost: float
+    smooth_cost: float
+    n_active: int
+    at_centres: np.ndarray
+    at_points: np.ndarray
+
+
+class Candidates:
+    """Pairs of centre and point that may be active: all within (1 + reach) of the perimeter when they were searched.
+
+    Sums at the metric they were searched with are exact; at another metric they leave out what was out of reach.
+    """
+
+    def __init__(self, problem: TripleProblem, omega: np.ndarray, reach: float) -> None:
+        self.problem = problem
+        self.pairs: list[np.ndarray] | None = []
+        self.n_pairs = 0
+        for found in _search(problem, *problem.mapped(omega), reach):
+            self.n_pairs += len(found)
+            if self.n_pairs > _MOST_CANDIDATES:
+                self.pairs = None
+                break
+            self.pairs.append(found)
+        if self.pairs:
+            self.pairs = [np.concatenate(self.pairs)]
+
+    def sums(self, A: np.ndarray, B: np.ndarray, UA: np.ndarray, UB: np.ndarray, smooth: float = 0.0) -> Sums:
+        """Sums over the candidates, with distances between rows of A and B and outer rows UA and UB."""
+        problem = self.problem
+        at_points = np.zeros(UB.shape)
+        at_centres = at_points if problem.mutual else np.zeros(UA.shape)
+        edges, cost = target_edges(A, B, problem.targets, problem.margin)
+        furthest = edges.max(axis=1)
+        weights = np.full(problem.targets.shape, problem.pull)
+        push = saved = 0.0
+        n_active = 0
+        for pairs in _search(problem, A, B, 0.0) if self.pairs is None else self.pairs:
+            part, less, active = push_sums(
+                A, B, UA, UB, pairs, problem.mutual, edges, furthest, problem.push, smooth,
+                weights, at_centres, at_points,
+            )  # fmt: skip
+            push, saved, n_active = push + part, saved + less, n_active + active
+        pull_sums(UA, UB, problem.targets, weights, at_centres, at_points)
+        cost = problem.pull * cost + push
+        return Sums(cost, cost - saved, n_active, at_centres, at_points)
+
+
+def _search(problem: TripleProblem, A: np.ndarray, B: np.ndarray, reach: float) -> Iterator[np.ndarray]:
+    """Pairs (centre, point) within the perimeter, D_il < (1 + reach) (max_j D_ij + margin) (5), block by block.
+
+    A mutual pair is listed once, where either end is within the perimeter of the other.
+    """
+    furthest = target_edges(A, B, problem.targets, problem.margin)[0].max(axis=1) * (1.0 + reach)
+    largest = max(np.abs(A).max(initial=0.0), np.abs(B).max(initial=0.0))
+    number = np.float32 if largest < _FLOAT32_LARGEST else np.float64
+    A32, B32 = A.astype(number), B.astype(number)
+    a2, b2 = np.einsum("ij,ij->i", A32, A32), np.einsum("ij,ij->i", B32, B32)
+    # D < furthest, written for the matrix product alone: a'b > (a2 - furthest) / 2 + b2 / 2, less the rounding.
+    largest = max(a2.max(initial=0.0), b2.max(initial=0.0))
+    rounding = _ROUNDING * (a2 + largest)
+    limit = ((a2 - furthest - rounding) / 2).astype(number)
+    half = (b2 / 2).astype(number)
+    buffer = np.empty((1 << 16, 2), dtype=np.int32)
+    for rows, columns in problem.other_class_chunks():
+        product = A32[rows] @ B32[columns].T
+        arguments = (product, rows, columns.start, limit, half, problem.mutual)
+        count = list_inside(*arguments, buffer)
+        if count > len(buffer):
+            buffer = np.empty((count, 2), dtype=np.int32)
+            list_inside(*arguments, buffer)
+        if count:
+            yield buffer[:count].copy()
+
+
+@_loop
+def list_inside(product, rows, low, limit, half, mutual, pairs):
+    """Write the pairs whose product lies above the limit of one end; returns their number, written or not.
+
+    Hits are rare: columns are first tested 64 at a time, without a branch.
+    """
+    n, m = product.shape
+    count = 0
+    bound = np.empty(64, dtype=product.dtype)
+    for r in range(n):
+        i = rows[r]
+        limit_i = limit[i]
+        half_i = half[i] if mutual else limit_i
+        for start in range(0, m, 64):
+            size = min(64, m - start)
+            if mutual:
+                for c in range(size):
+                    bound[c] = min(limit_i + half[low + start + c], limit[low + start + c] + half_i)
+            else:
+                for c in range(size):
+                    bound[c] = limit_i + half[low + start + c]
+            hits = np.int32(0)
+            for c in range(size):
+                hits += np.int32(product[r, start + c] > bound[c])
+            if hits == 0:
+                continue
+            for c in range(size):
+                if product[r, start + c] > bound[c]:
+                    if count < pairs.shape[0]:
+                        pairs[count, 0] = i
+                        pairs[count, 1] = low + start + c
+                    count += 1
+    return count
+
+
+@_loop
+def target_edges(A, B, targets, margin):
+    """Distance to each target plus the margin, -inf where there is none; and the sum of the distances."""
+    n, k = targets.shape
+    d = A.shape[1]
+    edges = np.full((n, k), -np.inf)
+    total = 0.0
+    for i in range(n):
+        for t in range(k):
+            j = targets[i, t]
+            if j >= 0:
+                s = 0.0
+                for f in range(d):
+                    v = A[i, f] - B[j, f]
+                    s += v * v
+                edges[i, t] = s + margin
+                total += s
+    return edges, total
+
+
+@_loop
+def one_centre(i, s, edges, push, smooth, weights):
+    """Hinges of one centre and one point at distance s: cost, what the rounded hinge saves, slope, number."""
+    cost = saved = total = 0.0
+    active = 0
+    for t in range(edges.shape[1]):
+        z = edges[i, t] - s
+        if z > 0:
+            slope = 1.0
+            if z < smooth:
+                slope = z / smooth
+                saved += push * z * (1.0 - 0.5 * slope)
+            else:
+                saved += push * 0.5 * smooth
+            cost += push * z
+            weights[i, t] += push * slope
+            total += push * slope
+            active += 1
+    return cost, saved, total, active
+
+
+@_loop
+def push_sums(A, B, UA, UB, pairs, mutual, edges, furthest, push, smooth, weights, at_centres, at_points):
+    """Push cost, saving of the rounded hinge and number of active triples; adds to the weights of the targets too.
+
+    A hinge at exactly 0 is not active. With smooth > 0 the hinge is z^2 / (2 smooth) below z = smooth and
+    z - smooth / 2 above: its slope min(z / smooth, 1) has no jump.
+    """
+    d, du = A.shape[1], UA.shape[1]
+    cost = saved = 0.0
+    n_active = 0
+    for p in range(pairs.shape[0]):
+        i, b = pairs[p, 0], pairs[p, 1]
+        reach = furthest[i]
+        if mutual:
+            reach = max(reach, furthest[b])
+        s = 0.0
+        f = 0
+        while f < d and s < reach:
+            stop = min(f + 32, d)
+            part = 0.0
+            for g in range(f, stop):
+                v = A[i, g] - B[b, g]
+                part += v * v
+            s += part
+            f = stop
+        if s >= reach:
+            continue
+        more, less, total, active = one_centre(i, s, edges, push, smooth, weights)
+        cost += more
+        saved += less
+        n_active += active
+        if mutual:
+            more, less, slope, active = one_centre(b, s, edges, push, smooth, weights)
+            cost += more
+            saved += less
+            n_active += active
+            total += slope
+        for g in range(du):
+            v = total * (UA[i, g] - UB[b, g])
+            at_centres[i, g] -= v
+            at_points[b, g] += v
+    return cost, saved, n_active
+
+
+@_loop
+def pull_sums(UA, UB, targets, weights, at_centres, at_points):
+    """Add the rows of the targets."""
+    for i in range(targets.shape[0]):
+        for t in range(targets.shape[1]):
+            j = targets[i, t]
+            if j >= 0:
+                for g in range(UA.shape[1]):
+                    v = weights[i, t] * (UA[i, g] - UB[j, g])
+                    at_centres[i, g] += v
+                    at_points[j, g] -= v
