@@ -16,7 +16,7 @@ from protolearn.estimators.documentation import documented
 from protolearn.estimators.learning import mean_nearest_distance
 from protolearn.estimators.start import PrototypeBase
 from protolearn.losses import LOSSES
-from protolearn.metrics import Metric
+from protolearn.metrics import METRICS, Metric
 from protolearn.metrics.omega import Omega
 from protolearn.parameters import check_choice, check_count, check_number
 from protolearn.prototypes import PrototypeSet
@@ -233,7 +233,8 @@ class LaMaLVQ(PrototypeBase):
             return data, data
         split = StratifiedShuffleSplit(1, test_size=n_held, random_state=random.randint(2**31 - 1))
         kept, held = next(split.split(data.X, data.y))
-        return tuple(TrainingSet(data.X[rows], data.y[rows], None, data.n_classes) for rows in (kept, held))
+        learned, judging = (TrainingSet(data.X[rows], data.y[rows], None, data.n_classes) for rows in (kept, held))
+        return learned, judging
 
 
 class _Run:
@@ -254,7 +255,7 @@ class _Run:
                 'version="prototype" needs two prototypes a class or more to have targets; raise n_prototypes.'
             )
         self.prototypes = start.moved(start.positions, np.repeat(np.eye(data.n_features)[None], len(start.theta), 0))
-        self.scale = mean_nearest_distance(start, data)
+        self.scale, _ = mean_nearest_distance(start, data, METRICS["euclidean"])
         self.unit = float(np.trace(data.covariance)) / data.n_features or 1.0
         diagonal = float(np.linalg.norm(data.X.max(axis=0) - data.X.min(axis=0))) or 1.0
         # (12) is a length, and what it is compared with a squared length: times 1, the unit on standardised data.

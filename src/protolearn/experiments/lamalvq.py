@@ -106,7 +106,8 @@ class Results:
         """Make the run unless it is there."""
         path = self.file(letter, name, k, fold)
         if not path.exists():
-            np.savez(path, **run(EXPERIMENTS[letter], name, k, fold))
+            arrays: dict[str, Any] = run(EXPERIMENTS[letter], name, k, fold)
+            np.savez(path, **arrays)
 
     def runs(self, letter: str, name: str, k: int) -> list[dict[str, np.ndarray]]:
         """All folds that were run."""

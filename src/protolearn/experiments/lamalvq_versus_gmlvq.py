@@ -19,8 +19,8 @@ from protolearn.experiments.report import provenance, table, write_section
 
 SETS = ("balance", "breast", "glass", "heart", "ionosphere", "iris", "pima", "vehicle", "wdbc", "wine")
 N_PROTOTYPES = 2
-COMMON = {"init": "kmeans", "n_neighbors": 50, "rounds": 10, "random_state": 0}
-REMEDIES = {"refresh_targets": True, "accept": "validation", "batch_step": "damped"}
+COMMON: dict[str, Any] = {"init": "kmeans", "n_neighbors": 50, "rounds": 10, "random_state": 0}
+REMEDIES: dict[str, Any] = {"refresh_targets": True, "accept": "validation", "batch_step": "damped"}
 MODELS: dict[str, Any] = {
     "GMLVQ": GMLVQ(N_PROTOTYPES, random_state=0),
     "LaMaLVQ, GLVQ update": LaMaLVQ(N_PROTOTYPES, **COMMON),

@@ -49,7 +49,7 @@ def main() -> None:
     for name in options.sets:
         found[name] = compare(name)
         print(name, found[name], flush=True)
-    rows = []
+    rows: list[tuple] = []
     for name, r in found.items():
         gain = round(r["learned"] - r["plain"], 9)
         accuracies = f"{100 * r['plain']:.2f}", f"{100 * r['learned']:.2f}", f"{100 * gain:+.2f}"

@@ -81,7 +81,7 @@ def solve_large_margin(
         of all this still never rises.
     watch : called after each exact search with the number of steps and the cost
     """
-    if problem.targets is None:
+    if problem.targets.size == 0:
         problem = problem.with_targets(omega)
     frame, back = whitening(problem.points)
     problem, outside = problem.under(frame), problem
@@ -206,7 +206,7 @@ class FactorSteps(_Steps, name="factor"):
     def promise(self) -> float:
         """The share of the cost by which a step a hundredth as long as Omega would fall along the gradient."""
         size = _FIRST_STEP * np.linalg.norm(self.point) * np.linalg.norm(self.slope)
-        return size / self.value if self.value > 0 else 0.0
+        return float(size / self.value) if self.value > 0 else 0.0
 
     def direction(self) -> np.ndarray:
         """Two-loop recursion."""
@@ -225,14 +225,14 @@ class FactorSteps(_Steps, name="factor"):
     def advance(self, candidates: Candidates, smooth: float) -> bool:
         """One step; False where none lowers the cost."""
         direction = self.direction()
-        descent = np.vdot(direction, self.slope)
+        descent = float(np.vdot(direction, self.slope))
         if not descent < 0:
-            direction, descent = -self.slope, -np.vdot(self.slope, self.slope)
+            direction, descent = -self.slope, -float(np.vdot(self.slope, self.slope))
             self.memory.clear()
         length = np.linalg.norm(direction)
         if not length > 0:
             return False
-        step = 1.0 if self.memory else _FIRST_STEP * (np.linalg.norm(self.point) or 1.0) / length
+        step = 1.0 if self.memory else float(_FIRST_STEP * (np.linalg.norm(self.point) or 1.0) / length)
         low, high = 0.0, np.inf
         best = None
         for _ in range(_TRIALS):
@@ -307,7 +307,7 @@ class ProjectionSteps(_Steps, name="projection"):
         steepness = np.linalg.norm(self.slope)
         if not steepness > 0:
             return False
-        step = self.step or _FIRST_STEP * (np.linalg.norm(self.matrix) or 1.0) / steepness
+        step = self.step or float(_FIRST_STEP * (np.linalg.norm(self.matrix) or 1.0) / steepness)
         for _ in range(_TRIALS):
             trial, factor = project(self.matrix - step * self.slope)
             sums, slope = self.measure(candidates, factor, smooth)
@@ -318,7 +318,7 @@ class ProjectionSteps(_Steps, name="projection"):
             return False
         moved, bent = trial - self.matrix, slope - self.slope
         curvature = np.vdot(moved, bent)
-        self.step = np.vdot(moved, moved) / curvature if curvature > 0 else 2.0 * step
+        self.step = float(np.vdot(moved, moved) / curvature) if curvature > 0 else 2.0 * step
         self.matrix, self.factor, self.value, self.slope = trial, factor, sums.smooth_cost, slope
         return bool(moved.any())
 

@@ -12,8 +12,9 @@ version: both are prototypes.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numba import njit
@@ -38,7 +39,7 @@ class TripleProblem:
     centres, points : (n_centres, d) and (n_points, d), float64; points sorted by label, both moved so that the mean
         of the points is the origin, because |a|^2 - 2 a'b + |b|^2 loses digits far from it
     centre_labels, point_labels : class codes
-    targets : (n_centres, k) rows of points; -1 fills a row whose class has fewer than k
+    targets : (n_centres, k) rows of points; -1 fills a row whose class has fewer than k; no column before they are found
     margin, pull, push : kappa, 1 - mu and mu of the thesis
     own : (n_centres,) the row of points that is the centre itself, -1 where there is none
     """
@@ -52,10 +53,10 @@ class TripleProblem:
     margin: float = 1.0
     pull: float = 0.5
     push: float = 0.5
-    targets: np.ndarray | None = None
+    targets: np.ndarray = field(default_factory=lambda: np.empty((0, 0), dtype=np.int64))
 
     @classmethod
-    def among_points(cls, X: np.ndarray, labels: np.ndarray, n_neighbors: int, **numbers: float) -> TripleProblem:
+    def among_points(cls, X: np.ndarray, labels: np.ndarray, n_neighbors: int, **numbers: Any) -> TripleProblem:
         """Every point is a centre too: LMNN (2), and the prototype version (14)."""
         order = np.argsort(labels, kind="stable")
         X, labels = X[order].astype(np.float64), labels[order]
@@ -71,7 +72,7 @@ class TripleProblem:
         labels: np.ndarray,
         n_neighbors: int,
         own: np.ndarray | None = None,
-        **numbers: float,
+        **numbers: Any,
     ) -> TripleProblem:
         """Centres apart from the points: the pattern version (13); or some of the points, the rows `own` of X."""
         order = np.argsort(labels, kind="stable")
@@ -228,7 +229,7 @@ def _search(problem: TripleProblem, A: np.ndarray, B: np.ndarray, reach: float) 
     """
     furthest = target_edges(A, B, problem.targets, problem.margin)[0].max(axis=1) * (1.0 + reach)
     largest = max(np.abs(A).max(initial=0.0), np.abs(B).max(initial=0.0))
-    number = np.float32 if largest < _FLOAT32_LARGEST else np.float64
+    number: Any = np.float32 if largest < _FLOAT32_LARGEST else np.float64
     A32, B32 = A.astype(number), B.astype(number)
     a2, b2 = np.einsum("ij,ij->i", A32, A32), np.einsum("ij,ij->i", B32, B32)
     # D < furthest, written for the matrix product alone: a'b > (a2 - furthest) / 2 + b2 / 2, less the rounding.
