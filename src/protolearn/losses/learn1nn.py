@@ -44,7 +44,7 @@ class NearestComponentLoss(FieldLoss):
 
     sigma is a variance, slope = 1 / (2 sigma): the kernel is printed as exp(-D / 2 sigma^2) in 4.2 and as
     exp(-D / 2 sigma) in 4.3, and only with the second is (18) the gradient of sigma times the loss. With
-    c_k = d_k (1 - d_k) / 2 a learning rate alpha moves the own winner by alpha d_k (1 - d_k) (x - m), as printed in (19).
+    c_k = d_k (1 - d_k) / 2 a learning rate alpha moves the own winner by alpha d_k (1 - d_k) (x - m), as in (19).
 
     The regulariser (34), lambda / 2 |w_A - w_B|^2 for one prototype a class of two, becomes the mean over all
     prototypes of lambda / 2 times the squared distance to the nearest prototype of another class: for two
