@@ -39,7 +39,7 @@ class TripleProblem:
     centres, points : (n_centres, d) and (n_points, d), float64; points sorted by label, both moved so that the mean
         of the points is the origin, because |a|^2 - 2 a'b + |b|^2 loses digits far from it
     centre_labels, point_labels : class codes
-    targets : (n_centres, k) rows of points; -1 fills a row whose class has fewer than k; no column before they are found
+    targets : (n_centres, k) rows of points; -1 fills a row whose class has fewer than k; empty before they are found
     margin, pull, push : kappa, 1 - mu and mu of the thesis
     own : (n_centres,) the row of points that is the centre itself, -1 where there is none
     """
