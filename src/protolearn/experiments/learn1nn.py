@@ -189,8 +189,8 @@ Eleven separable points with the support vectors and border that section 6 print
 25, alpha = 0.3, 20000 epochs, no regulariser: degrees between the border and that of scikit-learn's linear SVC
 (C = 1e6), for three random starts.
 
-The points have three support vectors on each side. With one or two, a border of many prototypes may bend between them, and online
-learning with 12 and 50 prototypes ended 4 to 6 degrees off.
+The points have three support vectors on each side. With one or two, a border of many prototypes may bend between them,
+and online learning with 12 and 50 prototypes ended 4 to 6 degrees off.
 
 {table(["prototypes", "start 0", "start 1", "start 2"], angles)}
 

@@ -178,9 +178,10 @@ column: LPD at or below the published error plus 1.5 points. "standardised" scal
 mean and standard deviation; CDVW is not changed by it. "border start" is the paper's future work (init="border"),
 "printed steps" its step factors as printed (step_factors="inverse_std"); these were not run on the three large sets.
 
-How the settings came about: the paper does not give the number of epochs, and its step factors have the units of the data. Our
-scale-free factors, their size, the floor of the class spread and the 300 epochs were chosen with errors on these same sets in
-view, so the lead over the published mean is no independent confirmation; "printed steps" shows the paper's own factors.
+How the settings came about: the paper does not give the number of epochs, and its step factors have the units of the
+data. Our scale-free factors, their size, the floor of the class spread and the 300 epochs were chosen with errors on
+these same sets in view, so the lead over the published mean is no independent confirmation; "printed steps" shows the
+paper's own factors.
 
 {table(["set", *METHODS, "within 1.5"], rows)}
 
