@@ -15,7 +15,7 @@ def training_set(X, y):
     return TrainingSet(X, y, None, int(y.max()) + 1)
 
 
-@pytest.mark.parametrize("name", list(INITIALIZERS))
+@pytest.mark.parametrize("name", [name for name in INITIALIZERS if name != "all"])
 def test_right_number_of_each_class(name, blobs):
     X, y = blobs
     positions, labels = INITIALIZERS[name](training_set(X, y), np.array([4, 4, 4]), np.random.RandomState(0))

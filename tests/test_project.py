@@ -39,7 +39,7 @@ def test_every_parameter_is_documented(name):
     for parameter in inspect.signature(estimator).parameters:
         assert f"    {parameter} : " in estimator.__doc__
     assert "Examples" in estimator.__doc__
-    assert "prototypes_" in estimator.__doc__
+    assert hasattr(estimator, "predict") == ("prototypes_" in estimator.__doc__)
 
 
 def test_every_text_is_used():
@@ -48,7 +48,7 @@ def test_every_text_is_used():
         for estimator in (getattr(protolearn, name) for name in protolearn.__all__)
         for parameter in inspect.signature(estimator).parameters
     }
-    assert used == set(PARAMETERS)
+    assert set(PARAMETERS) <= used
 
 
 def test_every_loss_and_metric_says_what_it_does():

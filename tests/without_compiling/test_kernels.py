@@ -37,8 +37,8 @@ def test_an_epoch_is_a_sequence_of_gradient_steps(loss, metric):
             theta = theta.copy()
             theta[touched] = metric.project(prototypes.theta - 1e-3 * step.theta)[touched]
         prototypes = prototypes.moved(prototypes.positions - 1e-3 * step.positions, theta)
-    np.testing.assert_allclose(found.positions, prototypes.positions, atol=1e-12)
-    np.testing.assert_allclose(found.theta, prototypes.theta, atol=1e-12)
+    np.testing.assert_allclose(found.positions, prototypes.positions, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(found.theta, prototypes.theta, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("loss", list(RULES))

@@ -224,7 +224,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--report", type=Path, default=Path("docs/fidelity.md"))
     parser.add_argument("--runs", type=int, default=100, help="runs on Ripley's data")
     parser.add_argument("--letter-runs", type=int, default=10, help="runs on the letters at 100 and 200 prototypes")
-    parser.add_argument("--large-runs", type=int, default=2, help="runs on the letters at 400 and 800 prototypes")
+    parser.add_argument("--large-runs", type=int, default=1, help="runs on the letters at 400 and 800 prototypes")
     parser.add_argument("--sizes", type=int, nargs="*", default=[100, 200, 400, 800], help="numbers of prototypes")
     parser.add_argument("--cache", type=Path, help="JSON file of the letters' figures found so far")
     chosen = parser.parse_args(arguments)

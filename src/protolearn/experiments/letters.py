@@ -64,9 +64,12 @@ def letters(report: Path, runs: int, large_runs: int, sizes: Sequence[int], cach
     if cache is not None and cache.exists():
         found = json.loads(cache.read_text(encoding="utf-8"))
     for size in sizes:
+        n_runs = runs if size <= 200 else large_runs
+        if len(found.get(str(size), {"errors": {"LVQ1": []}})["errors"]["LVQ1"]) >= n_runs:
+            continue
         errors: dict[str, list[float]] = {name: [] for name in METHODS}
         chosen: dict[str, dict[str, float]] = {}
-        for run in range(runs if size <= 200 else large_runs):
+        for run in range(n_runs):
             order = np.random.RandomState(run).permutation(len(parts[0][0]))
             training = parts[0][0][order], parts[0][1][order]
             start = _start(size, run, *training)
@@ -79,9 +82,7 @@ def letters(report: Path, runs: int, large_runs: int, sizes: Sequence[int], cach
             found[str(size)] = {"errors": errors, "settings": chosen}
             if cache is not None:
                 cache.write_text(json.dumps(found), encoding="utf-8")
-        _write(report, found)
-    if not sizes:
-        _write(report, found)
+    _write(report, found)
 
 
 def _start(size: int, run: int, X: np.ndarray, y: np.ndarray) -> NearestPrototype:

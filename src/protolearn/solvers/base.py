@@ -115,6 +115,12 @@ class Judge(Protocol):
         """Look; True where learning should stop."""
 
 
+WORSE = (
+    "Learning ended with a mean loss of {last:.3g}, above the {first:.3g} it began with: the prototypes of the best "
+    "epoch are kept. Choose a learning_rate below {rate:g}, or a larger regularization."
+)
+
+
 class LossWatch:
     """Stops when the mean loss no longer changes, when the watcher says so, or when the judge does."""
 

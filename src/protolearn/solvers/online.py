@@ -9,7 +9,7 @@ from protolearn.losses import FieldLoss
 from protolearn.metrics.base import Packed
 from protolearn.prototypes import PrototypeSet
 from protolearn.schedules import annealed
-from protolearn.solvers.base import DIVERGED, SOLVERS, LossWatch, Objective, Plan, Solution
+from protolearn.solvers.base import DIVERGED, SOLVERS, WORSE, LossWatch, Objective, Plan, Solution
 from protolearn.solvers.keeping import make_keeper
 from protolearn.solvers.kernels import field_epoch, pair_epoch
 
@@ -28,8 +28,9 @@ def online(start: PrototypeSet, data: TrainingSet, objective: Objective, plan: P
     watch = LossWatch(plan.tol, plan.watch, make_keeper(plan, data, objective.metric))
     size = block_rows(max(data.n_features, len(start)), data.dtype.itemsize)
     # A call of a kernel costs 0.2 ms, an epoch on a small set less: several epochs go into one call when nobody looks.
-    together = 1 if plan.watch or plan.tol is not None else max(1, size // len(rows))
+    together = 1 if plan.watch or plan.tol is not None else max(1, min(size // len(rows), plan.max_iter // 10))
     result = Solution(start)
+    best = (np.inf, start)
     epoch = 0
     try:
         while epoch < plan.max_iter and not result.message:
@@ -53,17 +54,31 @@ def online(start: PrototypeSet, data: TrainingSet, objective: Objective, plan: P
                     watch.ends(np.average(v, weights=share if share is None else share[c]), stream.packed.prototypes)
                     for v, c in zip(values.reshape(count, -1), chosen, strict=True)
                 ]
+                if watch.curve[-1] < best[0]:
+                    best = (watch.curve[-1], stream.packed.prototypes())
                 if ended[-1]:
                     break
     except KeyboardInterrupt:
         result.interrupted = True
     result.prototypes = watch.kept(stream.packed.prototypes())
+    if objective.loss.differentiable and not result.message and _ends_worse(watch.curve):
+        result.prototypes = watch.kept(best[1])
+        result.message = WORSE.format(last=watch.curve[-1], first=watch.curve[0], rate=stream.step_size_hint)
     result.loss_curve, result.n_iter = watch.curve, max(epoch, 1)
     result.n_steps, result.rates = stream.step, stream.rates
     return result
 
 
 SOLVERS.add("online", online)
+
+
+def _ends_worse(curve: list[float]) -> bool:
+    """Whether learning undid itself.
+
+    Without a regulariser MCE draws its prototypes ever further from the border, until one step moves the border past
+    the data and every gradient vanishes: on waveform, tau = 2, in one fit of ten.
+    """
+    return len(curve) > 1 and curve[-1] > curve[0] + 0.5 * abs(curve[0])
 
 
 class _Stream:
