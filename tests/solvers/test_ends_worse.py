@@ -19,6 +19,4 @@ def test_the_best_epoch_is_kept(blobs):
     with pytest.warns(ConvergenceWarning, match="ended with a mean loss of .*, above the .* it began with"):
         model.fit(X, y)
     assert model.loss_curve_[-1] > 1.5 * model.loss_curve_[0]
-    best = PrototypeClassifier(loss=backwards, max_iter=60, random_state=0, callback=lambda epoch, *_: epoch == 1)
-    first = best.fit(X, y).prototypes_
-    np.testing.assert_allclose(model.prototypes_, first)
+    np.testing.assert_allclose(model.prototypes_, [X[y == k].mean(axis=0) for k in range(3)])

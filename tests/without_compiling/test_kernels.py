@@ -26,17 +26,18 @@ def one_epoch(prototypes, data, objective, eta=1e-3, rho=1e-3, limit=np.inf):
 @pytest.mark.parametrize("loss", list(DIFFERENTIABLE))
 def test_an_epoch_is_a_sequence_of_gradient_steps(loss, metric):
     metric = ALL_METRICS[metric]
-    data, prototypes = random_problem(metric, n_samples=4)
+    data, prototypes = random_problem(metric, n_samples=6)
     objective = stepwise_objective(loss, metric)
-    found = one_epoch(prototypes, data, objective).prototypes
+    rate = 1e-4
+    found = one_epoch(prototypes, data, objective, eta=rate, rho=rate).prototypes
     for x, k in zip(data.X, data.y, strict=True):
         step = value_and_gradient(prototypes, x[None], np.array([k]), np.ones(1), objective)
         theta = prototypes.theta
         if metric.adaptive:
             touched = np.unique(prototypes.slot[np.abs(step.positions).max(axis=1) > 0])
             theta = theta.copy()
-            theta[touched] = metric.project(prototypes.theta - 1e-3 * step.theta)[touched]
-        prototypes = prototypes.moved(prototypes.positions - 1e-3 * step.positions, theta)
+            theta[touched] = metric.project(prototypes.theta - rate * step.theta)[touched]
+        prototypes = prototypes.moved(prototypes.positions - rate * step.positions, theta)
     np.testing.assert_allclose(found.positions, prototypes.positions, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(found.theta, prototypes.theta, rtol=1e-9, atol=1e-12)
 

@@ -64,6 +64,8 @@ class Grid:
     hold_out: float
 
 
+# With 208 samples the mean of ten folds has a standard error above 2 points.
+REPEATS = {"sonar": 5}
 SMALL = Grid((1, 3, 5), (0.0, 0.005, 0.05), (0.1, 0.5, 1.0, 2.0), epochs=100, hold_out=1 / 3)
 LARGE = Grid((10, 25), (0.0, 0.005), (0.5, 1.0, 2.0), epochs=40, hold_out=1 / 5)
 
@@ -79,11 +81,15 @@ class Fold:
 
 
 def folds(data: DataSet, seed: int) -> Iterator[Fold]:
-    """The official split where there is one, else ten stratified folds, scaled to [-1, 1] on the training part."""
+    """The official split, or ten stratified folds as often as REPEATS says, scaled to [-1, 1] on the training part."""
     if data.is_test is not None:
         parts = [(np.flatnonzero(~data.is_test), np.flatnonzero(data.is_test))]
     else:
-        parts = StratifiedKFold(10, shuffle=True, random_state=seed).split(data.X, data.y)
+        parts = [
+            part
+            for repeat in range(REPEATS.get(data.name, 1))
+            for part in StratifiedKFold(10, shuffle=True, random_state=seed + repeat).split(data.X, data.y)
+        ]
     for train, test in parts:
         scale = MinMaxScaler((-1, 1)).fit(data.X[train])
         yield Fold(scale.transform(data.X[train]), data.y[train], scale.transform(data.X[test]), data.y[test])
@@ -182,7 +188,7 @@ def report(rows: list[dict], seed: int) -> str:
         [
             "## LOGM and its rivals (Jin, Liu and Hou 2010, Tables 5 and 8)",
             "Accuracy in per cent, in brackets the difference to the published figure. Five sets by one stratified 10-fold "
-            "cross-validation, `letter` and `usps` on their official split. Features scaled to [-1, 1] on the training part; "
+            "cross-validation (`sonar`, which is small, by five), `letter` and `usps` on their official split. Features scaled to [-1, 1] on the training part; "
             f"S, alpha and tau chosen on a hold-out of the training part from S in {SMALL.sizes}, alpha in {SMALL.alphas}, tau in "
             f"{SMALL.taus} ({LARGE.sizes}, {LARGE.alphas}, {LARGE.taus} on the two large sets), {SMALL.epochs} ({LARGE.epochs}) "
             "epochs; GLVQ's slope from 10 and 20. The paper's grid has 125 points and its figures on the small sets are means of ten such runs.",

@@ -10,8 +10,12 @@ from protolearn.metrics.base import Packed
 from protolearn.prototypes import PrototypeSet
 from protolearn.schedules import annealed
 from protolearn.solvers.base import DIVERGED, SOLVERS, WORSE, LossWatch, Objective, Plan, Solution
+from protolearn.solvers.batch import classification_error
 from protolearn.solvers.keeping import make_keeper
 from protolearn.solvers.kernels import field_epoch, pair_epoch
+
+# Rows whose loss before learning is measured, to tell whether learning made it worse.
+_LOOK_AT = 2000
 
 
 def online(start: PrototypeSet, data: TrainingSet, objective: Objective, plan: Plan) -> Solution:
@@ -30,7 +34,8 @@ def online(start: PrototypeSet, data: TrainingSet, objective: Objective, plan: P
     # A call of a kernel costs 0.2 ms, an epoch on a small set less: several epochs go into one call when nobody looks.
     together = 1 if plan.watch or plan.tol is not None else max(1, min(size // len(rows), plan.max_iter // 10))
     result = Solution(start)
-    best = (np.inf, start)
+    best = (stream.loss_at_start(rows), start) if objective.loss.differentiable else (np.inf, start)
+    first = best[0]
     epoch = 0
     try:
         while epoch < plan.max_iter and not result.message:
@@ -61,9 +66,10 @@ def online(start: PrototypeSet, data: TrainingSet, objective: Objective, plan: P
     except KeyboardInterrupt:
         result.interrupted = True
     result.prototypes = watch.kept(stream.packed.prototypes())
-    if objective.loss.differentiable and not result.message and _ends_worse(watch.curve):
+    suspect = bool(watch.curve) and watch.curve[-1] > first + 0.5 * abs(first) and not result.message
+    if suspect and _undone(start, result.prototypes, data, objective):
         result.prototypes = watch.kept(best[1])
-        result.message = WORSE.format(last=watch.curve[-1], first=watch.curve[0], rate=stream.step_size_hint)
+        result.message = WORSE.format(last=watch.curve[-1], first=first, rate=stream.step_size_hint)
     result.loss_curve, result.n_iter = watch.curve, max(epoch, 1)
     result.n_steps, result.rates = stream.step, stream.rates
     return result
@@ -72,13 +78,15 @@ def online(start: PrototypeSet, data: TrainingSet, objective: Objective, plan: P
 SOLVERS.add("online", online)
 
 
-def _ends_worse(curve: list[float]) -> bool:
-    """Whether learning undid itself.
+def _undone(start: PrototypeSet, end: PrototypeSet, data: TrainingSet, objective: Objective) -> bool:
+    """Whether learning made a tenth more of the training set wrong than the start did.
 
     Without a regulariser MCE draws its prototypes ever further from the border, until one step moves the border past
-    the data and every gradient vanishes: on waveform, tau = 2, in one fit of ten.
+    the data and every gradient vanishes: on waveform, tau = 2, in one fit of ten. A higher loss alone does not show it:
+    that of a perceptron may begin at 0.
     """
-    return len(curve) > 1 and curve[-1] > curve[0] + 0.5 * abs(curve[0])
+    before, after = (classification_error(found, data, objective.metric) for found in (start, end))
+    return after > before + 0.1
 
 
 class _Stream:
@@ -105,6 +113,17 @@ class _Stream:
         if loss.individual_rates and plan.rates is None:
             self.rates[:] = plan.position_rate
 
+    def loss_at_start(self, rows: np.ndarray) -> float:
+        """Mean loss of the first prototypes, over an even sample of the rows."""
+        chosen = rows[:: -(-len(rows) // _LOOK_AT)]
+        values = np.full(len(chosen), np.nan)
+        still = np.zeros(len(chosen))
+        before = self.packed.positions.copy()
+        self._present(chosen, np.ones(len(chosen)), still, still, np.full(len(chosen), self.objective.slope), values)
+        # Zero times a coefficient that is not finite would have moved a prototype.
+        self.packed.positions[...] = before
+        return float(values.mean())
+
     def show(self, rows: np.ndarray, share: np.ndarray | None, values: np.ndarray) -> int:
         """Present some rows; returns how many of them before learning diverged, and then undoes them all."""
         plan, packed = self.plan, self.packed
@@ -115,22 +134,47 @@ class _Stream:
         factor = np.asarray(plan.schedule(steps, self.end), dtype=np.float64) / growth
         eta = np.ones(len(rows)) if self.objective.loss.individual_rates else plan.position_rate * factor
         before = packed.positions.copy(), packed.theta.copy()
+        whole = np.ones(len(rows)) if share is None else share
+        eta_or_none = eta if plan.position_rate > 0 else np.zeros(len(rows))
+        shown = self._present(
+            rows, whole, eta_or_none, plan.metric_rate * factor, self.objective.slope * growth, values
+        )
+        self.step += len(rows)
+        finite = np.isfinite(packed.positions).all() and np.isfinite(packed.theta).all()
+        if shown == len(rows) and finite:
+            self._shrink(float(np.sum(eta if share is None else eta * share)))
+            return shown
+        packed.positions[...], packed.theta[...] = before
+        return min(shown, len(rows) - 1)
+
+    def _present(
+        self,
+        rows: np.ndarray,
+        share: np.ndarray,
+        eta: np.ndarray,
+        rho: np.ndarray,
+        slope: np.ndarray,
+        values: np.ndarray,
+    ) -> int:
+        packed = self.packed
+        # Rates of zero and no place for the metric's gradient: a look that changes nothing.
+        gradient = self.gradient if rho.any() else np.zeros((0, 0, 0), dtype=self.data.dtype)
         with np.errstate(over="ignore", invalid="ignore"):
-            shown = self.epoch(
+            return self.epoch(
                 self.data.rows(rows),
                 self.data.y[rows],
-                np.ones(len(rows)) if share is None else share,
-                eta if plan.position_rate > 0 else np.zeros(len(rows)),
-                plan.metric_rate * factor,
-                self.objective.slope * growth,
+                share,
+                eta,
+                rho,
+                slope,
                 packed.positions,
                 packed.theta,
                 packed.slot,
                 packed.labels,
                 packed.work,
-                self.gradient,
+                gradient,
                 self.objective.metric.total(self.data.n_features),
-                plan.limit,
+                self.plan.limit,
                 packed.fill,
                 packed.step,
                 packed.finish,
@@ -140,13 +184,6 @@ class _Stream:
                 self.cap,
                 values,
             )
-        self.step += len(rows)
-        finite = np.isfinite(packed.positions).all() and np.isfinite(packed.theta).all()
-        if shown == len(rows) and finite:
-            self._shrink(float(np.sum(eta if share is None else eta * share)))
-            return shown
-        packed.positions[...], packed.theta[...] = before
-        return min(shown, len(rows) - 1)
 
     def _shrink(self, time: float) -> None:
         """Follow the penalty of the prototypes alone for the sum of the rates just used.
