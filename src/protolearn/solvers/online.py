@@ -66,7 +66,7 @@ def online(start: PrototypeSet, data: TrainingSet, objective: Objective, plan: P
     except KeyboardInterrupt:
         result.interrupted = True
     result.prototypes = watch.kept(stream.packed.prototypes())
-    suspect = bool(watch.curve) and watch.curve[-1] > first + 0.5 * abs(first) and not result.message
+    suspect = bool(watch.curve) and watch.curve[-1] > first and not result.message
     if suspect and _undone(start, result.prototypes, data, objective):
         result.prototypes = watch.kept(best[1])
         result.message = WORSE.format(last=watch.curve[-1], first=first, rate=stream.step_size_hint)
