@@ -35,7 +35,7 @@ def online(start: PrototypeSet, data: TrainingSet, objective: Objective, plan: P
     together = 1 if plan.watch or plan.tol is not None else max(1, min(size // len(rows), plan.max_iter // 10))
     result = Solution(start)
     best = (stream.loss_at_start(rows), start) if objective.loss.differentiable else (np.inf, start)
-    first = best[0]
+    loss_before = best[0]
     epoch = 0
     try:
         while epoch < plan.max_iter and not result.message:
@@ -66,10 +66,10 @@ def online(start: PrototypeSet, data: TrainingSet, objective: Objective, plan: P
     except KeyboardInterrupt:
         result.interrupted = True
     result.prototypes = watch.kept(stream.packed.prototypes())
-    suspect = bool(watch.curve) and watch.curve[-1] > first and not result.message
+    suspect = bool(watch.curve) and watch.curve[-1] > loss_before and not result.message
     if suspect and _undone(start, result.prototypes, data, objective):
         result.prototypes = watch.kept(best[1])
-        result.message = WORSE.format(last=watch.curve[-1], first=first, rate=stream.step_size_hint)
+        result.message = WORSE.format(last=watch.curve[-1], first=loss_before, rate=stream.step_size_hint)
     result.loss_curve, result.n_iter = watch.curve, max(epoch, 1)
     result.n_steps, result.rates = stream.step, stream.rates
     return result
