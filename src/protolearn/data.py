@@ -23,9 +23,9 @@ _FLOAT32_SMALLEST, _FLOAT32_LARGEST = 1e-15, 1e15
 _MOST_REPEATS = 16
 
 
-def block_rows(n_columns: int, itemsize: int) -> int:
-    """How many rows make a block."""
-    return int(np.clip(_BLOCK_BYTES // max(n_columns * itemsize, 1), 64, _MOST_BLOCK_ROWS))
+def block_rows(n_columns: int, itemsize: int, n_bytes: int = _BLOCK_BYTES) -> int:
+    """How many rows make a block of about `n_bytes`."""
+    return int(np.clip(n_bytes // max(n_columns * itemsize, 1), 64, _MOST_BLOCK_ROWS))
 
 
 def dense_rows(X: Any, rows: Any, dtype: Any) -> np.ndarray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from protolearn.data import TrainingSet
+from protolearn.data import TrainingSet, block_rows
 from protolearn.losses import FieldLoss
 from protolearn.metrics.base import Packed
 from protolearn.prototypes import PrototypeSet
@@ -15,7 +15,7 @@ from protolearn.solvers.keeping import make_keeper
 from protolearn.solvers.kernels import field_epoch, pair_epoch
 
 # A call of the kernel costs 0.2 to 0.4 ms: long blocks hide it, and 8 MB of gathered rows do not hurt.
-_BLOCK_BYTES, _MOST_BLOCK_ROWS = 1 << 23, 8192
+_BLOCK_BYTES = 1 << 23
 # Rows whose loss before learning is measured, to tell whether learning made it worse.
 _LOOK_AT = 2000
 
@@ -32,7 +32,7 @@ def online(start: PrototypeSet, data: TrainingSet, objective: Objective, plan: P
     rows, share = data.presentations(shuffled=plan.shuffle)
     stream = _Stream(start, data, objective, plan, epoch_length=len(rows))
     watch = LossWatch(plan.tol, plan.watch, make_keeper(plan, data, objective.metric))
-    size = int(np.clip(_BLOCK_BYTES // (data.n_features * data.dtype.itemsize), 64, _MOST_BLOCK_ROWS))
+    size = block_rows(data.n_features, data.dtype.itemsize, _BLOCK_BYTES)
     # A call of a kernel costs 0.2 ms, an epoch on a small set less: several epochs go into one call when nobody looks.
     together = 1 if plan.watch or plan.tol is not None else max(1, min(size // len(rows), plan.max_iter // 10))
     result = Solution(start)
