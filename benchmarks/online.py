@@ -3,7 +3,8 @@
 python -m benchmarks.online [speed] [start] [memory]
 
 Speed counts 3 N P d operations an epoch (a difference, a product and a sum for each feature of each prototype), and
-times it in turn with numpy's sgemm on one thread, so that both see the same machine. Start and memory run in processes
+times it in turn with numpy's sgemm, both in the processor time of one thread, so that what else the machine does counts
+little. Start and memory run in processes
 of their own.
 """
 
@@ -159,8 +160,12 @@ def main() -> int:
     """Run the chosen parts, all by default; 1 where a wanted figure is missed."""
     parts = {"speed": speed, "start": start, "memory": memory}
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("parts", nargs="*", choices=[*parts, []], default=list(parts))
-    results = [parts[name]() for name in parser.parse_args().parts]
+    parser.add_argument("parts", nargs="*", metavar="part", help=", ".join(parts))
+    chosen = parser.parse_args().parts or list(parts)
+    unknown = set(chosen) - set(parts)
+    if unknown:
+        parser.error(f"there is no part {', '.join(sorted(unknown))}; choose from {', '.join(parts)}")
+    results = [parts[name]() for name in chosen]
     return 0 if all(results) else 1
 
 

@@ -2,9 +2,9 @@
 
 The products of the next rows with all prototypes come from one matrix product. From then on they give bounds: a
 prototype that has not moved is as far as they say, up to rounding, and one that has moved by delta is nearer by delta
-at most (the triangle inequality). A prototype whose bound is above the nearest distance found cannot be the nearest; the
-others, two to ten a row, are measured directly, by the difference. So what is chosen and what moves does not depend on the
-rounding of the product.
+at most (the triangle inequality). A prototype whose bound is above the nearest distance found cannot be the nearest;
+the others, two to ten a row, are measured directly, by the difference. So what is chosen and what moves does not depend
+on the rounding of the product.
 """
 
 from __future__ import annotations
@@ -118,8 +118,8 @@ def ahead_epoch(X, y, share, eta, slope, W, starts, limit, loss, parameters, rat
         |x - w|^2 = |x|^2 + |w|^2 - 2 x'w                                     by the product, all centred
         if   |x - w|^2 > r^2 + 2 reach delta + delta^2   and   reach >= r     then its distance is above r
 
-    Up to |x|^2, the left side less the terms in delta is `bounds`. Where the nearest is farther than `reach`, every moved
-    prototype is measured, and `reach` grows.
+    Up to |x|^2, the left side less the terms in delta is `bounds`. Where the nearest is farther than `reach`, every
+    moved prototype is measured, and `reach` grows.
     """
     number = X.dtype.type
     n_rows, d = X.shape

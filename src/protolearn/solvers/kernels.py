@@ -132,8 +132,8 @@ def _epoch_signature(number: Any, loss: Any) -> Any:
 
 @compiled(lambda number: _epoch_signature(number, types.FunctionType(pair_signature(number))))
 def pair_epoch(
-    X, y, share, eta, rho, slope, W, T, slot, labels, starts, work, G, total, limit, fill, step, finish, loss, parameters,
-    rates, cap, values,
+    X, y, share, eta, rho, slope, W, T, slot, labels, starts, work, G, total, limit, fill, step, finish, loss,
+    parameters, rates, cap, values,
 ):  # fmt: skip
     """Show the rows of X one after the other to a loss of own and rival; returns how many were shown.
 
@@ -172,8 +172,8 @@ def pair_epoch(
 
 @compiled(lambda number: _epoch_signature(number, types.FunctionType(field_signature(number))))
 def field_epoch(
-    X, y, share, eta, rho, slope, W, T, slot, labels, starts, work, G, total, limit, fill, step, finish, loss, parameters,
-    rates, cap, values,
+    X, y, share, eta, rho, slope, W, T, slot, labels, starts, work, G, total, limit, fill, step, finish, loss,
+    parameters, rates, cap, values,
 ):  # fmt: skip
     """As pair_epoch, for a loss or rule of the distances to all prototypes."""
     D = np.empty(labels.shape[0], X.dtype)
