@@ -1,54 +1,55 @@
-"""The command `protolearn`."""
+"""The command `protolearn`: one command, one file, which imports what it needs when it runs."""
 
 from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
+from importlib import import_module
 
 import protolearn
 
-
-def _demo(options: argparse.Namespace) -> int:
-    from protolearn import demo
-
-    if not options.picture.parent.is_dir():
-        print(f"protolearn: there is no folder {options.picture.parent}; make it first.", file=sys.stderr)
-        return 2
-    demo.run(options.picture)
-    return 0
+COMMANDS = ("demo", "methods")
 
 
-def _methods(options: argparse.Namespace) -> int:
-    for name in sorted(protolearn.__all__, key=str.lower):
-        print(f"{name:20} {(getattr(protolearn, name).__doc__ or '').splitlines()[0]}")
-    return 0
+class UsageError(Exception):
+    """Wrong use, found after the arguments were read: exit code 2."""
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="protolearn", description=protolearn.__doc__)
-    parser.add_argument("--version", action="version", version=f"protolearn {protolearn.__version__}")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="command")
-    demo = commands.add_parser("demo", help="a few prototypes against 1-NN on everything, on scikit-learn's digits")
-    demo.add_argument("--picture", type=Path, default=Path("protolearn_demo.png"), help="where the picture goes")
-    demo.set_defaults(run=_demo)
-    methods = commands.add_parser("methods", help="the methods, one line each")
-    methods.set_defaults(run=_methods)
-    return parser
+class JobError(Exception):
+    """A job that failed for a reason the user can do something about: exit code 1."""
+
+
+def parser() -> argparse.ArgumentParser:
+    """All commands and their arguments."""
+    found = argparse.ArgumentParser(
+        prog="protolearn", description="A few learned prototypes instead of the whole training set."
+    )
+    found.add_argument("--version", action="version", version=f"protolearn {protolearn.__version__}")
+    commands = found.add_subparsers(dest="command", required=True, metavar="command")
+    for name in COMMANDS:
+        import_module(f"protolearn.cli.{name}").add(commands)
+    return found
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run a command; returns its exit code: 0, 1 for a failed job, 2 for wrong use."""
-    options = _parser().parse_args(arguments)
+    options = parser().parse_args(arguments)
     try:
         return options.run(options)
     except KeyboardInterrupt:
-        print("protolearn: interrupted.", file=sys.stderr)
-        return 1
+        return _failed("interrupted.", 1)
+    except UsageError as error:
+        return _failed(str(error), 2)
+    except JobError as error:
+        return _failed(str(error), 1)
+    except BrokenPipeError:
+        # The reader of our output, such as `head`, has seen enough; Python must not complain when it closes stdout.
+        sys.stdout = None
+        return 0
     except OSError as error:
-        print(f"protolearn: {error}", file=sys.stderr)
-        return 1
+        return _failed(str(error), 1)
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+def _failed(message: str, code: int) -> int:
+    print(f"protolearn: {message}", file=sys.stderr)
+    return code
