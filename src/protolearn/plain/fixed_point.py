@@ -6,7 +6,7 @@
               D_i = sum_k (z_k - p_ik)^2
 
 Nothing overflows: see `bounds`. The scales come from rows like those the model will see; which of several ways to set
-them is taken is decided by how many of those rows keep their class.
+them is taken is decided by how many of those rows keep their class, and by how well their margins are kept.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ _MULTIPLIER_BITS = 15
 _MAP_MARGIN = 8
 # Weights that lose more than this share of their sum to rounding are given 64-bit sums instead.
 _WEIGHT_LOSS = 0.005
-_RANGES = (1.0, 0.999, 0.99)
+# The inputs that the integers span: a factor of the range of the data, or where its middle share lies. 16 bits are fine
+# enough to leave room for rows farther out; 8 bits may do better to cut the farthest off.
+_RANGES = {"int8": (1.25, 1.0, 0.999, 0.99), "int16": (4.0, 1.5)}
 _MOST_ROWS = 2000
-# A smaller model is preferred to one that keeps at most this share of rows more.
-_WORTH_BYTES = 0.002
 _MOST_FEATURES = 1 << 16
 
 
@@ -163,16 +163,27 @@ def fixed_point_model(
     if plain.n_used > _MOST_FEATURES:
         raise ValueError(f"Fixed point takes at most {_MOST_FEATURES} features; the model has {plain.n_used}.")
     rows = X[:: max(len(X) // _MOST_ROWS, 1)]
-    wanted = plain.predict_codes(rows)
-    found: list[tuple[float, int, FixedPointModel]] = []
-    for share in _RANGES:
+    real = plain.distances(rows)
+    wanted = plain.labels[real.argmin(axis=1)]
+    margins = _margins(real)
+    found: list[tuple[float, float, int, FixedPointModel]] = []
+    for share in _RANGES[dtype]:
         low, high = _range(plain, plain.used(X), share)
         for model in _candidates(plain, low, high, dtype, per_feature):
-            kept = float(np.mean(model.predict_codes(rows) == wanted))
-            found.append((kept, tables_size(model), model))
-    best = max(kept for kept, _, _ in found)
-    good = [entry for entry in found if entry[0] >= best - _WORTH_BYTES]
-    return min(good, key=lambda entry: (entry[1], -entry[0]))[2]
+            D = model.distances(rows)
+            lost = float(np.mean(plain.labels[D.argmin(axis=1)] != wanted))
+            # Errors within a factor of two are one as good as the other: the smaller model then.
+            error = np.ceil(np.log2(np.abs(_margins(D.astype(np.float64)) - margins).mean() + 1e-12))
+            found.append((lost, float(error), tables_size(model), model))
+    return min(found, key=lambda entry: entry[:3])[3]
+
+
+def _margins(D: np.ndarray) -> np.ndarray:
+    """How much nearer the nearest prototype is than the second nearest, as a share of both."""
+    if D.shape[1] < 2:
+        return np.zeros(len(D))
+    two = np.partition(D, 1, axis=1)[:, :2]
+    return (two[:, 1] - two[:, 0]) / np.maximum(two.sum(axis=1), 1e-300)
 
 
 def tables_size(model: FixedPointModel) -> int:
@@ -187,8 +198,11 @@ def tables_size(model: FixedPointModel) -> int:
 
 
 def _range(plain: PlainModel, X: np.ndarray, share: float) -> tuple[np.ndarray, np.ndarray]:
-    """Where most of each input lies; a whole range where the prototypes lie outside of it."""
-    low, high = np.quantile(X, [(1.0 - share) / 2.0, (1.0 + share) / 2.0], axis=0)
+    """Where the inputs lie: within `share` of the range of the data, or its middle share; prototypes always inside."""
+    inside = min(share, 1.0)
+    low, high = np.quantile(X, [(1.0 - inside) / 2.0, (1.0 + inside) / 2.0], axis=0)
+    room = (max(share, 1.0) - 1.0) / 2.0 * (high - low)
+    low, high = low - room, high + room
     if plain.maps is None:
         low, high = np.minimum(low, plain.positions.min(axis=0)), np.maximum(high, plain.positions.max(axis=0))
     return low, high
