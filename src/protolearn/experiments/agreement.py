@@ -26,6 +26,7 @@ from protolearn.experiments.datasets import load
 from protolearn.experiments.programs import run_c, run_js
 from protolearn.experiments.report import provenance, table, write_section
 from protolearn.export import export_c, export_js, to_onnx
+from protolearn.export.c import DTYPES
 from protolearn.metrics import METRICS
 from protolearn.metrics.omega import Omega
 from protolearn.plain import plain_model
@@ -85,13 +86,15 @@ def near_ties(D: np.ndarray) -> np.ndarray:
     return two[:, 1] - two[:, 0] < NEAR * np.maximum(np.abs(two[:, 1]), 1e-300)
 
 
-def compare(models: Sequence[tuple[str, Any]], train: np.ndarray, test: np.ndarray, y: np.ndarray) -> Iterator[dict]:
+def compare(
+    models: Sequence[tuple[str, Any]], train: np.ndarray, test: np.ndarray, y: np.ndarray, dtypes: Sequence[str] = DTYPES
+) -> Iterator[dict]:
     """Export each fitted model and count, on the test rows, labels that differ and are not near ties."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         exports, modules, whose = [], [], []
         for number, (_, model) in enumerate(models):
-            for dtype in ("float32", "int8", "int16"):
+            for dtype in dtypes:
                 if dtype != "float32" and plain_model(model).bias is not None:
                     continue
                 exports.append(export_c(model, folder / f"m{number}_{dtype}.h", dtype=dtype, X=train))

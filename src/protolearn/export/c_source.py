@@ -42,11 +42,13 @@ def _opening(model: PlainModel | FixedPointModel, plain: PlainModel, size: Size)
 #define $_FLASH PROGMEM
 #define $_READ_8(p) pgm_read_byte(p)
 #define $_READ_16(p) pgm_read_word(p)
+#define $_READ_32(p) pgm_read_dword(p)
 #define $_READ_FLOAT(p) pgm_read_float(p)
 #else
 #define $_FLASH
 #define $_READ_8(p) (*(p))
 #define $_READ_16(p) (*(p))
+#define $_READ_32(p) (*(p))
 #define $_READ_FLOAT(p) (*(p))
 #endif
 
@@ -82,6 +84,7 @@ def _tables(model: PlainModel | FixedPointModel, plain: PlainModel) -> str:
         if model.maps is not None:
             add("maps", kind, model.maps)
             add("multipliers", "int16_t", model.multiplier)
+            add("starts", "int32_t", model.start)
         if model.offset.size > 1:
             add("offset", "float", model.offset)
         if model.factor.size > 1:
@@ -264,17 +267,17 @@ static inline void @_quantize(const float *x, {kind} *q)
 """
     wide = "int64_t" if bits == 64 else "int32_t"
     if model.maps is not None:
-        rank, limit = model.maps.shape[1], 8 * top
+        rank, limit = model.maps.shape[1], model.limit
         image = "int16_t" if model.dtype == "int8" else "int32_t"
         code += f"""
 #define $_RANK {rank}
 
-/* A row of integers under map s, on the grid of the prototypes, clipped to 8 times their range. */
+/* A row of integers under map s, on the grid of the prototypes and measured from their middle. */
 static inline void @_map(const {kind} *x, uint16_t s, {image} *z)
 {{
     uint16_t j, k;
     for (k = 0; k < $_RANK; k++) {{
-        int{model.sum_bits}_t sum = 0;
+        int{model.sum_bits}_t sum = (int32_t)$_READ_32(&@_starts[s][k]);
         int64_t v;
         for (j = 0; j < $_N_USED; j++)
             sum += (int{model.sum_bits}_t)x[j] * ({kind}){read}(&@_maps[s][k][j]);

@@ -2,7 +2,7 @@
 
     q_j  = round((x_j - offset_j) factor_j), clipped to +-top                     top = 127 or 32767
     weights   D_i = sum_j v_sj (q_j - p_ij)^2                                     v unsigned 16 bits, or 1
-    maps      z_k = round(multiplier_sk sum_j a_skj q_j / 2^shift), clipped to +-8 top
+    maps      z_k = round(multiplier_sk (start_sk + sum_j a_skj q_j) / 2^shift), clipped to +-limit
               D_i = sum_k (z_k - p_ik)^2
 
 Nothing overflows: see `bounds`. The scales come from rows like those the model will see; which of several ways to set
@@ -25,8 +25,11 @@ TOPS = {"int8": 127, "int16": 32767}
 _WEIGHT_SUM = (2**32 - 1) // (2 * 127) ** 2
 _WEIGHT_TOP = 65535
 _MULTIPLIER_BITS = 15
-# How far outside the range of the data a mapped row may lie, in units of that range, before it is clipped.
-_MAP_MARGIN = 8
+# How far out a mapped row may lie before it is clipped: this many times the farthest of the rows the scales come from,
+# and at least as many times the farthest prototype.
+_ROOM = 2
+# The largest image: as many bits as 2 or 4 bytes hold, with room for the difference to a prototype.
+_LARGEST_IMAGE = {"int8": 2**14 - 1, "int16": 2**23 - 1}
 # Weights that lose more than this share of their sum to rounding are given 64-bit sums instead.
 _WEIGHT_LOSS = 0.005
 # The inputs that the integers span: a factor of the range of the data, or where its middle share lies. 16 bits are fine
@@ -45,7 +48,7 @@ class FixedPointModel:
     offset, factor : of one number, or one for each used input; an input of factor 0 does not count
     positions : (n_prototypes, n_used) or, under maps, (n_prototypes, rank)
     weights : (n_slots, n_used) unsigned 16 bits, or None for weights of 1
-    maps : (n_slots, rank, n_used); multiplier : (n_slots, rank); shift : int
+    maps : (n_slots, rank, n_used); multiplier, start : (n_slots, rank); shift, limit : int
     unit : the squared distance that 1 stands for
     """
 
@@ -58,7 +61,9 @@ class FixedPointModel:
     weights: np.ndarray | None = None
     maps: np.ndarray | None = None
     multiplier: np.ndarray | None = None
+    start: np.ndarray | None = None
     shift: int = 0
+    limit: int = 0
 
     @property
     def top(self) -> int:
@@ -71,8 +76,8 @@ class FixedPointModel:
         if self.maps is None:
             mass = self.plain.n_used if self.weights is None else int(self.weights.sum(axis=1, dtype=np.int64).max())
             return 0, mass * (2 * self.top) ** 2
-        sums = int(np.abs(self.maps.astype(np.int64)).sum(axis=2).max()) * self.top
-        return sums, self.positions.shape[1] * ((_MAP_MARGIN + 1) * self.top) ** 2
+        rows = np.abs(self.maps.astype(np.int64)).sum(axis=2) * self.top + np.abs(self.start.astype(np.int64))
+        return int(rows.max()), self.positions.shape[1] * (self.limit + self.top) ** 2
 
     @property
     def sum_bits(self) -> int:
@@ -85,18 +90,20 @@ class FixedPointModel:
         return 32 if self.bounds[1] < 2**32 else 64
 
     def quantised(self, X: np.ndarray) -> np.ndarray:
-        """Rows as integers, as the C program makes them: in float32, halves away from zero, clipped."""
-        X = self.plain.used(X).astype(np.float32)
-        t = (X - self.offset.astype(np.float32)) * self.factor.astype(np.float32)
-        t = np.clip(t, -self.top, self.top)
+        """Rows as integers, as the C program makes them: in float32, halves away from zero, clipped; NaN is lowest."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            X = self.plain.used(X).astype(np.float32)
+            t = (X - self.offset.astype(np.float32)) * self.factor.astype(np.float32)
+            t = np.where(t > -self.top, np.minimum(t, np.float32(self.top)), np.float32(-self.top))
         return np.trunc(t + np.where(t < 0, np.float32(-0.5), np.float32(0.5))).astype(np.int64)
 
     def images(self, q: np.ndarray, slot: int) -> np.ndarray:
         """Quantised rows under the map of a slot."""
-        scaled = (q @ self.maps[slot].astype(np.int64).T) * self.multiplier[slot].astype(np.int64)
+        sums = q @ self.maps[slot].astype(np.int64).T + self.start[slot].astype(np.int64)
+        scaled = sums * self.multiplier[slot].astype(np.int64)
         half = np.int64(1) << np.int64(self.shift - 1)
         z = np.sign(scaled) * ((np.abs(scaled) + half) >> np.int64(self.shift))
-        return np.clip(z, -_MAP_MARGIN * self.top, _MAP_MARGIN * self.top)
+        return np.clip(z, -self.limit, self.limit)
 
     def distances(self, X: np.ndarray) -> np.ndarray:
         """Integer squared distances."""
@@ -169,7 +176,7 @@ def fixed_point_model(
     found: list[tuple[float, float, int, FixedPointModel]] = []
     for share in _RANGES[dtype]:
         low, high = _range(plain, plain.used(X), share)
-        for model in _candidates(plain, low, high, dtype, per_feature):
+        for model in _candidates(plain, low, high, dtype, per_feature, plain.used(rows)):
             D = model.distances(rows)
             lost = float(np.mean(plain.labels[D.argmin(axis=1)] != wanted))
             # Errors within a factor of two are one as good as the other: the smaller model then.
@@ -193,7 +200,7 @@ def tables_size(model: FixedPointModel) -> int:
     if model.weights is not None:
         total += 2 * model.weights.size
     if model.maps is not None:
-        total += item * model.maps.size + 2 * model.multiplier.size
+        total += item * model.maps.size + 2 * model.multiplier.size + 4 * model.start.size
     return total
 
 
@@ -209,31 +216,35 @@ def _range(plain: PlainModel, X: np.ndarray, share: float) -> tuple[np.ndarray, 
 
 
 def _candidates(
-    plain: PlainModel, low: np.ndarray, high: np.ndarray, dtype: str, per_feature: bool | None
+    plain: PlainModel, low: np.ndarray, high: np.ndarray, dtype: str, per_feature: bool | None, rows: np.ndarray
 ) -> Iterator[FixedPointModel]:
-    top = TOPS[dtype]
+
+    def quantised(offset: np.ndarray, half: np.ndarray) -> FixedPointModel:
+        if plain.maps is None:
+            return _quantised_inputs(plain, offset, half, dtype)
+        return _quantised_maps(plain, offset, half / TOPS[dtype], dtype, rows)
+
     middle, half = (low + high) / 2.0, (high - low) / 2.0
     common = np.array([(low.min() + high.max()) / 2.0]), np.array([max((high.max() - low.min()) / 2.0, 1e-30)])
     if per_feature is not True:
-        yield _quantised(plain, *common, top, dtype)
+        yield quantised(*common)
     if per_feature is not False:
-        yield _quantised(plain, middle, np.where(half > 0, half, 1.0), top, dtype)
+        yield quantised(middle, np.where(half > 0, half, 1.0))
         if plain.maps is None and plain.weights is not None and len(plain.weights) == 1:
             # One step of the metric for all inputs: an input of a small weight needs few levels, and no weight.
             roots = np.sqrt(plain.weights[0])
             largest = float((roots * half).max()) or 1.0
             with np.errstate(divide="ignore"):
-                yield _quantised(plain, middle, largest / roots, top, dtype, uniform=True)
+                yield _quantised_inputs(plain, middle, largest / roots, dtype, uniform=True)
 
 
-def _quantised(
-    plain: PlainModel, offset: np.ndarray, half: np.ndarray, top: int, dtype: str, *, uniform: bool = False
+def _quantised_inputs(
+    plain: PlainModel, offset: np.ndarray, half: np.ndarray, dtype: str, *, uniform: bool = False
 ) -> FixedPointModel:
+    top = TOPS[dtype]
     step = half / top
     factor = 1.0 / step
     kind = np.int8 if dtype == "int8" else np.int16
-    if plain.maps is not None:
-        return _quantised_maps(plain, offset, step, top, dtype)
     positions = np.rint((plain.positions - offset) * factor).clip(-top, top).astype(kind)
     if uniform:
         counts = plain.weights[0] > 0
@@ -263,25 +274,51 @@ def _integer_weights(real: np.ndarray, dtype: str) -> tuple[np.ndarray, float]:
     return weights.astype(np.uint16), float(unit)
 
 
-def _quantised_maps(plain: PlainModel, offset: np.ndarray, step: np.ndarray, top: int, dtype: str) -> FixedPointModel:
-    """Maps row by row in integers; their images and the prototypes on one grid, that of the farthest prototype.
+def _quantised_maps(
+    plain: PlainModel, offset: np.ndarray, step: np.ndarray, dtype: str, rows: np.ndarray
+) -> FixedPointModel:
+    """Maps row by row in integers; their images and the prototypes on one grid, measured from the prototypes' middle.
 
-    |M (x - origin) - p| = |M (x - offset) - (p + M (origin - offset))|
+        |M (x - origin) - p| = |M (x - offset) + s - (p - c)|,    s = M (offset - origin) - c
+
+    The grid is as fine as the farthest prototype lets it be: prototypes may be close together and the data far.
     """
+    top = TOPS[dtype]
     kind = np.int8 if dtype == "int8" else np.int16
-    positions = plain.positions + np.einsum("nrd,d->nr", plain.maps[plain.slot], plain.origin - offset)
-    grid = float(np.abs(positions).max() or 1.0) / top
+    first = np.zeros(plain.maps.shape[:2])
+    for slot in np.unique(plain.slot):
+        own = plain.positions[plain.slot == slot]
+        first[slot] = (own.min(axis=0) + own.max(axis=0)) / 2.0 if len(own) > 1 else 0.0
+    positions = plain.positions - first[plain.slot]
+    largest_image = max(
+        float(np.abs((rows - plain.origin) @ plain.maps[slot].T - first[slot]).max()) for slot in np.unique(plain.slot)
+    )
+    # Where prototypes hardly differ from their middle the images decide, and they must fit.
+    finest = _ROOM * largest_image / _LARGEST_IMAGE[dtype]
+    grid = max(float(np.abs(positions).max()) / top, finest) or 1.0
+    limit = int(np.clip(np.ceil(_ROOM * max(largest_image / grid, top)), 1, _LARGEST_IMAGE[dtype]))
     real = plain.maps * step
     largest = np.abs(real).max(axis=2)
     row_unit = np.where(largest > 0, largest, 1.0) / top
     maps = np.rint(real / row_unit[:, :, None]).astype(kind)
+    shifted = np.einsum("srd,d->sr", plain.maps, offset - plain.origin) - first
+    start = np.rint(np.clip(np.where(largest > 0, shifted / row_unit, 0.0), -(2**30), 2**30)).astype(np.int32)
     ratio = np.where(largest > 0, row_unit, 0.0) / grid
     most = float(ratio.max() or 1.0)
     # 2^(bits - 1) <= most 2^shift < 2^bits; images that 2^-shift cannot reach down to would be all zeros anyway.
     shift = int(np.clip(_MULTIPLIER_BITS - 1 - np.floor(np.log2(most)), 1, 46))
     multiplier = np.minimum(np.rint(ratio * 2.0**shift), 2**_MULTIPLIER_BITS - 1).astype(np.int16)
     integers = np.rint(positions / grid).clip(-top, top).astype(kind)
-    factor = 1.0 / step
     return FixedPointModel(
-        plain, dtype, offset, factor, integers, grid**2, maps=maps, multiplier=multiplier, shift=shift
+        plain,
+        dtype,
+        offset,
+        1.0 / step,
+        integers,
+        grid**2,
+        maps=maps,
+        multiplier=multiplier,
+        start=start,
+        shift=shift,
+        limit=limit,
     )
