@@ -65,8 +65,8 @@ def _exact_distances(fixed, q):
                 point = []
                 tables = fixed.maps[s].tolist(), fixed.multiplier[s].tolist(), fixed.start[s].tolist()
                 for a, m, first in zip(*tables, strict=True):
-                    v = (first + sum(x * y for x, y in zip(a, row, strict=True))) * m
-                    z = (abs(v) + (1 << (fixed.shift - 1)) >> fixed.shift) * (1 if v >= 0 else -1)
+                    v = sum(x * y for x, y in zip(a, row, strict=True)) * m
+                    z = first + (abs(v) + (1 << (fixed.shift - 1)) >> fixed.shift) * (1 if v >= 0 else -1)
                     point.append(max(min(z, fixed.limit), -fixed.limit))
             weights = [1] * len(point) if fixed.weights is None else fixed.weights[s].tolist()
             D[n, i] = sum(

@@ -277,7 +277,7 @@ static inline void @_map(const {kind} *x, uint16_t s, {image} *z)
 {{
     uint16_t j, k;
     for (k = 0; k < $_RANK; k++) {{
-        int{model.sum_bits}_t sum = (int32_t)$_READ_32(&@_starts[s][k]);
+        int{model.sum_bits}_t sum = 0;
         int64_t v;
         for (j = 0; j < $_N_USED; j++)
             sum += (int{model.sum_bits}_t)x[j] * ({kind}){read}(&@_maps[s][k][j]);
@@ -287,6 +287,7 @@ static inline void @_map(const {kind} *x, uint16_t s, {image} *z)
             v = -((-v + ((int64_t)1 << {model.shift - 1})) >> {model.shift});
         else
             v = (v + ((int64_t)1 << {model.shift - 1})) >> {model.shift};
+        v += (int32_t)$_READ_32(&@_starts[s][k]);
         z[k] = ({image})(v < -(int64_t){limit} ? -(int64_t){limit} : v > {limit} ? {limit} : v);
     }}
 }}

@@ -2,7 +2,7 @@
 
     q_j  = round((x_j - offset_j) factor_j), clipped to +-top                     top = 127 or 32767
     weights   D_i = sum_j v_sj (q_j - p_ij)^2                                     v unsigned 16 bits, or 1
-    maps      z_k = round(multiplier_sk (start_sk + sum_j a_skj q_j) / 2^shift), clipped to +-limit
+    maps      z_k = start_sk + round(multiplier_sk sum_j a_skj q_j / 2^shift), clipped to +-limit
               D_i = sum_k (z_k - p_ik)^2
 
 Nothing overflows: see `bounds`. The scales come from rows like those the model will see; which of several ways to set
@@ -76,7 +76,7 @@ class FixedPointModel:
         if self.maps is None:
             mass = self.plain.n_used if self.weights is None else int(self.weights.sum(axis=1, dtype=np.int64).max())
             return 0, mass * (2 * self.top) ** 2
-        rows = np.abs(self.maps.astype(np.int64)).sum(axis=2) * self.top + np.abs(self.start.astype(np.int64))
+        rows = np.abs(self.maps.astype(np.int64)).sum(axis=2) * self.top
         return int(rows.max()), self.positions.shape[1] * (self.limit + self.top) ** 2
 
     @property
@@ -99,11 +99,10 @@ class FixedPointModel:
 
     def images(self, q: np.ndarray, slot: int) -> np.ndarray:
         """Quantised rows under the map of a slot."""
-        sums = q @ self.maps[slot].astype(np.int64).T + self.start[slot].astype(np.int64)
-        scaled = sums * self.multiplier[slot].astype(np.int64)
+        scaled = (q @ self.maps[slot].astype(np.int64).T) * self.multiplier[slot].astype(np.int64)
         half = np.int64(1) << np.int64(self.shift - 1)
         z = np.sign(scaled) * ((np.abs(scaled) + half) >> np.int64(self.shift))
-        return np.clip(z, -self.limit, self.limit)
+        return np.clip(z + self.start[slot].astype(np.int64), -self.limit, self.limit)
 
     def distances(self, X: np.ndarray) -> np.ndarray:
         """Integer squared distances."""
@@ -281,34 +280,34 @@ def _quantised_maps(
 
         |M (x - origin) - p| = |M (x - offset) + s - (p - c)|,    s = M (offset - origin) - c
 
-    The grid is as fine as the farthest prototype lets it be: prototypes may be close together and the data far.
+    The grid is as fine as the prototype farthest from its middle c lets it be: prototypes may be close together and the
+    data far. c is moved a little, so that s is on the grid.
     """
     top = TOPS[dtype]
     kind = np.int8 if dtype == "int8" else np.int16
-    first = np.zeros(plain.maps.shape[:2])
-    for slot in np.unique(plain.slot):
+    used = np.unique(plain.slot)
+    middle = np.zeros(plain.maps.shape[:2])
+    for slot in used:
         own = plain.positions[plain.slot == slot]
-        first[slot] = (own.min(axis=0) + own.max(axis=0)) / 2.0 if len(own) > 1 else 0.0
-    positions = plain.positions - first[plain.slot]
-    largest_image = max(
-        float(np.abs((rows - plain.origin) @ plain.maps[slot].T - first[slot]).max()) for slot in np.unique(plain.slot)
-    )
-    # Where prototypes hardly differ from their middle the images decide, and they must fit.
-    finest = _ROOM * largest_image / _LARGEST_IMAGE[dtype]
-    grid = max(float(np.abs(positions).max()) / top, finest) or 1.0
-    limit = int(np.clip(np.ceil(_ROOM * max(largest_image / grid, top)), 1, _LARGEST_IMAGE[dtype]))
+        middle[slot] = (own.min(axis=0) + own.max(axis=0)) / 2.0
+    # Where all prototypes sit on their middle the images decide, and they must fit in any case.
+    farthest = max(np.abs((rows - plain.origin) @ plain.maps[slot].T - middle[slot]).max() for slot in used)
+    finest = _ROOM * float(farthest) / _LARGEST_IMAGE[dtype]
+    # Half a grid less than the top, for the move of c.
+    grid = max(float(np.abs(plain.positions - middle[plain.slot]).max()) / (top - 0.5), finest) or 1.0
+    limit = int(np.clip(np.ceil(_ROOM * max(float(farthest) / grid, top)), 1, _LARGEST_IMAGE[dtype]))
+    image = np.einsum("srd,d->sr", plain.maps, offset - plain.origin)
+    start = np.rint(np.clip((image - middle) / grid, -(2**30), 2**30))
+    integers = np.rint((plain.positions - (image - start * grid)[plain.slot]) / grid).clip(-top, top).astype(kind)
     real = plain.maps * step
     largest = np.abs(real).max(axis=2)
     row_unit = np.where(largest > 0, largest, 1.0) / top
     maps = np.rint(real / row_unit[:, :, None]).astype(kind)
-    shifted = np.einsum("srd,d->sr", plain.maps, offset - plain.origin) - first
-    start = np.rint(np.clip(np.where(largest > 0, shifted / row_unit, 0.0), -(2**30), 2**30)).astype(np.int32)
     ratio = np.where(largest > 0, row_unit, 0.0) / grid
     most = float(ratio.max() or 1.0)
     # 2^(bits - 1) <= most 2^shift < 2^bits; images that 2^-shift cannot reach down to would be all zeros anyway.
     shift = int(np.clip(_MULTIPLIER_BITS - 1 - np.floor(np.log2(most)), 1, 46))
     multiplier = np.minimum(np.rint(ratio * 2.0**shift), 2**_MULTIPLIER_BITS - 1).astype(np.int16)
-    integers = np.rint(positions / grid).clip(-top, top).astype(kind)
     return FixedPointModel(
         plain,
         dtype,
@@ -318,7 +317,7 @@ def _quantised_maps(
         grid**2,
         maps=maps,
         multiplier=multiplier,
-        start=start,
+        start=start.astype(np.int32),
         shift=shift,
         limit=limit,
     )

@@ -30,12 +30,14 @@ def plain_model(model: Any) -> PlainModel:
 
     Parameters
     ----------
-    model : fitted classifier, Pipeline, or a search over them (`best_estimator_`)
+    model : fitted classifier, Pipeline, or a search over them (`best_estimator_`); a PlainModel stays as it is
 
     Returns
     -------
     plain : PlainModel, which predicts the same from the rows that `model` takes
     """
+    if isinstance(model, PlainModel):
+        return model
     while hasattr(model, "best_estimator_"):
         model = model.best_estimator_
     steps = model.steps if isinstance(model, Pipeline) else [("", model)]
