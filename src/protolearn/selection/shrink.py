@@ -121,7 +121,7 @@ def shrink(
         raise ValueError(f"{type(classifier).__name__} has no n_prototypes to choose; shrink a classifier that has.")
     fit, held = train_test_split(np.arange(len(y)), test_size=validation_fraction, stratify=y, random_state=seed)
     few = fit if len(fit) <= screening_rows else _part(fit, y, screening_rows, seed)
-    ranking = _column_order(X[few[:_RANKING_ROWS]], y[few[:_RANKING_ROWS]])
+    ranking = column_order(X[few[:_RANKING_ROWS]], y[few[:_RANKING_ROWS]])
     n_classes = len(np.unique(y))
     rarest = int(np.unique(y[few], return_counts=True)[1].min())
     plans = [
@@ -162,7 +162,7 @@ def _part(rows: np.ndarray, y: np.ndarray, n: int, seed: int) -> np.ndarray:
     return train_test_split(rows, train_size=n, stratify=y[rows], random_state=seed)[0]
 
 
-def _column_order(X: np.ndarray, y: np.ndarray) -> np.ndarray:
+def column_order(X: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Columns by how far apart they set the classes, each by what those before it do not tell.
 
     QR with pivoting of the standardised columns, each times its share of variance between the classes.
