@@ -32,9 +32,7 @@ def parts():
 @pytest.mark.parametrize("start", range(0, len(CASES), 48))
 def test_same_labels_everywhere(parts, start):
     X, X_test, y, y_test = parts
-    fitted = [
-        (name, make_pipeline(StandardScaler(), make()).fit(X, y)) for name, make in CASES[start : start + 48]
-    ]
+    fitted = [(name, make_pipeline(StandardScaler(), make()).fit(X, y)) for name, make in CASES[start : start + 48]]
     for row in agreement.compare(fitted, X, X_test, y_test, ("float32",)):
         assert (row["c"], row["onnx"], row["js"]) == (0, 0, 0), row
         assert float(row["probability"]) < 1e-5, row

@@ -101,7 +101,7 @@ def test_names_that_C_could_misread(iris, tmp_path):
     program = tmp_path / "odd.c"
     program.write_text(
         '#include <stdio.h>\n#include "odd.h"\n'
-        'int main(void) { int c; for (c = 0; c < ODD_N_CLASSES; c++) fputs(odd_class_names[c], stdout), putchar(0);'
+        "int main(void) { int c; for (c = 0; c < ODD_N_CLASSES; c++) fputs(odd_class_names[c], stdout), putchar(0);"
         "return 0; }\n"
     )
     subprocess.run(["gcc", *WARNINGS, str(program), "-o", str(tmp_path / "odd")], check=True)

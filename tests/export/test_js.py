@@ -18,9 +18,7 @@ needs_node = pytest.mark.skipif(not available("node"), reason="node is not insta
 
 def _ask(module, expression):
     script = f"import * as m from {json.dumps(module.as_uri())}; console.log(JSON.stringify({expression}));"
-    found = subprocess.run(
-        ["node", "--input-type=module", "-e", script], capture_output=True, text=True, check=False
-    )
+    found = subprocess.run(["node", "--input-type=module", "-e", script], capture_output=True, text=True, check=False)
     return json.loads(found.stdout) if found.returncode == 0 else found.stderr
 
 

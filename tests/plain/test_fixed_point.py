@@ -69,9 +69,7 @@ def _exact_distances(fixed, q):
                     z = first + (abs(v) + (1 << (fixed.shift - 1)) >> fixed.shift) * (1 if v >= 0 else -1)
                     point.append(max(min(z, fixed.limit), -fixed.limit))
             weights = [1] * len(point) if fixed.weights is None else fixed.weights[s].tolist()
-            D[n, i] = sum(
-                v * (x - p) ** 2 for v, x, p in zip(weights, point, fixed.positions[i].tolist(), strict=True)
-            )
+            D[n, i] = sum(v * (x - p) ** 2 for v, x, p in zip(weights, point, fixed.positions[i].tolist(), strict=True))
     return D
 
 

@@ -87,7 +87,11 @@ def near_ties(D: np.ndarray) -> np.ndarray:
 
 
 def compare(
-    models: Sequence[tuple[str, Any]], train: np.ndarray, test: np.ndarray, y: np.ndarray, dtypes: Sequence[str] = DTYPES
+    models: Sequence[tuple[str, Any]],
+    train: np.ndarray,
+    test: np.ndarray,
+    y: np.ndarray,
+    dtypes: Sequence[str] = DTYPES,
 ) -> Iterator[dict]:
     """Export each fitted model and count, on the test rows, labels that differ and are not near ties."""
     with tempfile.TemporaryDirectory() as name:

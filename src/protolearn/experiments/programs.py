@@ -118,7 +118,11 @@ process.stdout.write(JSON.stringify(results));
 """
     jobs = [{"module": str(module), "rows": np.asarray(X).tolist()} for module, X in zip(modules, rows, strict=True)]
     found = subprocess.run(
-        ["node", "--input-type=module", "-e", script], input=json.dumps(jobs), capture_output=True, text=True, check=True
+        ["node", "--input-type=module", "-e", script],
+        input=json.dumps(jobs),
+        capture_output=True,
+        text=True,
+        check=True,
     )
     return json.loads(found.stdout)
 
@@ -140,7 +144,9 @@ def object_size(folder: Path, export: CExport, target: str) -> ObjectSize:
     else:
         body = f"{export.dtype}_t q[{upper}_N_USED]; {name}_quantize(x, q); return {name}_predict(q);"
     source, result = folder / f"{name}_only.c", folder / f"{name}_only.o"
-    source.write_text(f'#include "{name}.h"\nint classify(const float *x);\nint classify(const float *x)\n{{ {body} }}\n')
+    source.write_text(
+        f'#include "{name}.h"\nint classify(const float *x);\nint classify(const float *x)\n{{ {body} }}\n'
+    )
     compiler, *options = TARGETS[target]
     # A freestanding compiler has stdint.h even where no C library is installed for it.
     free = ["-ffreestanding"] if compiler.startswith("arm") else []

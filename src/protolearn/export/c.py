@@ -14,6 +14,7 @@ from protolearn.export.c_text import identifier
 from protolearn.export.model_file import write_bytes
 from protolearn.parameters import check_choice
 from protolearn.plain import FixedPointModel, PlainModel, fixed_point_model, plain_model
+from protolearn.plain.folding import input_rows
 from protolearn.plain.size import Size, model_size
 
 DTYPES = ("float32", "int8", "int16")
@@ -44,7 +45,8 @@ def export_c(model: Any, path: str | os.PathLike, *, dtype: str = "float32", X: 
 
     The header has `<name>_predict(row)`, which returns the index of the class in `<name>_class_names`, and
     `<name>_distances(row, distances)`; <name> is that of the file. With int8 and int16 both take integers, which
-    `<name>_quantize(row, integers)` makes.
+    `<name>_quantize(row, integers)` makes. Where a Preparation turns texts or missing values into numbers, the row holds
+    those numbers, as the comment in the header names them: 1 for the level of a text and 0 for its others.
 
     Parameters
     ----------
@@ -52,8 +54,7 @@ def export_c(model: Any, path: str | os.PathLike, *, dtype: str = "float32", X: 
         into the prototypes; or the `exported` of `protolearn.selection.shrink`, with the numbers it has
     path : the header to write; what was there stays until the new one is complete
     dtype : {"float32", "int8", "int16"}
-    X : array of shape (n_rows, n_features), rows to learn the scales of int8 and int16 from, the training set for
-        example
+    X : rows as the model takes them, to learn the scales of int8 and int16 from: the training set, for example
 
     Returns
     -------
@@ -70,6 +71,7 @@ def export_c(model: Any, path: str | os.PathLike, *, dtype: str = "float32", X: 
         dtype = model.dtype
     else:
         plain = plain_model(model)
+        X = None if X is None else input_rows(model, X)
         written = plain if dtype == "float32" else fixed_point_model(plain, X, dtype)
     kept = None
     if isinstance(written, FixedPointModel) and X is not None:

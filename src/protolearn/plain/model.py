@@ -15,6 +15,26 @@ _BLOCK_NUMBERS = 1 << 20
 
 
 @dataclass(frozen=True)
+class RawColumn:
+    """A column of a table as a Preparation turns it into inputs: first whether it is missing, where it ever was, then
+    its number, its code, or 1 for its level.
+
+    levels : of a text, None for a number
+    fill : what stands for a missing number or code
+    flagged : whether an input says that the value is missing
+    coded : whether a text is one number, the place of its level
+    refuses : whether a missing value is an error
+    """
+
+    name: str
+    levels: tuple[str, ...] | None
+    fill: float
+    flagged: bool
+    coded: bool
+    refuses: bool
+
+
+@dataclass(frozen=True)
 class PlainModel:
     """Prototypes in the units of the input, with the scaling of a pipeline folded in.
 
@@ -30,6 +50,7 @@ class PlainModel:
     bias : (n_prototypes,) or None; MixtGauss's mixture rule: D_i + bias_i is -ln(P(c) alpha_i N_i(x)) then, and a class
         has -ln of the sum of its components
     link, slope : how class distances become probabilities (protolearn.losses.links)
+    raw_columns : the columns of the table that the inputs are made of, where they are not those columns themselves
     """
 
     classes: np.ndarray
@@ -45,6 +66,7 @@ class PlainModel:
     scope: str = "global"
     link: str = "difference"
     slope: float = 1.0
+    raw_columns: tuple[RawColumn, ...] | None = None
 
     @property
     def n_inputs(self) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,7 +23,12 @@ from protolearn.plain.size import index_bytes, model_size
 _ITEM = {"float32": 4, "int16": 2, "int8": 1}
 # What shares of the budget a map may take beside its prototypes, and what shares of the columns are tried.
 _MAP_SHARES = (0.35, 0.55, 0.75)
-_COLUMN_SHARES = (1.0, 0.5, 0.25, 0.125, 0.0625)
+_COLUMN_SHARES = (1.0, 0.7, 0.5, 0.35, 0.25, 0.18, 0.125, 0.09, 0.0625)
+# A scale for each input is tried where all scales together take at most this share of the budget.
+_SCALES_SHARE = 0.15
+# A plan that leaves more of the budget than this is dropped, where others use more.
+_LEAST_USED = 0.5
+_LARGEST_RANK = 64
 _SCREENING_EPOCHS = 10
 _SECOND_ROUND = 4
 # Rows that columns are ranked by.
@@ -186,36 +191,40 @@ def _kinds(classifier: Any) -> tuple[bool, bool]:
 
 def _plans(
     dtype: str, max_bytes: int, n_inputs: int, n_classes: int, most: int, without_map: bool, with_map: bool
-) -> Iterator[Plan]:
+) -> list[Plan]:
     """Ways to fill the budget: without a map, and with maps of several shares of it, over several numbers of columns."""
-    item = _ITEM[dtype]
-    seen = set()
+    item, integers = _ITEM[dtype], dtype != "float32"
+    found: dict[Plan, int] = {}
     for n_columns in sorted({max(round(share * n_inputs), 1) for share in _COLUMN_SHARES}, reverse=True):
         listed = n_columns * index_bytes(n_inputs - 1) if n_columns < n_inputs else 0
-        # The ends of the classes, and a scale.
-        fixed = n_classes * 2 + listed + (8 if dtype != "float32" else 0)
-        for per_feature in (False, True) if dtype != "float32" else (True,):
-            scales = 0
-            if dtype != "float32" and per_feature:
-                scales = 8 * n_columns
-            weights = (2 if dtype != "float32" else 4) * n_columns if per_feature else 0
-            left = max_bytes - fixed - scales
+        for per_feature in (False, True):
+            scales = 8 * (n_columns if per_feature else 1) if integers else 0
+            if per_feature and (scales > _SCALES_SHARE * max_bytes or not integers):
+                continue
+            # The ends of the classes come on top.
+            left = max_bytes - 2 * n_classes - listed - scales
+            weights = (2 * n_columns if per_feature else 0) if integers else 4 * n_columns
             n = min((left - weights) // (item * n_classes * n_columns), most)
             if n >= 1 and without_map:
-                seen.add(Plan(dtype, None, n, n_columns, per_feature))
+                found[Plan(dtype, None, n, n_columns, per_feature)] = item * n * n_classes * n_columns
+            # In fixed point a row of the map has a multiplier and a start besides; in float32 there is an origin.
+            row, origin = (item * n_columns + 6, 0) if integers else (item * n_columns, 4 * n_columns)
             for share in _MAP_SHARES if with_map else ():
-                # In fixed point a row of the map has a multiplier and a start besides; in float32 there is an origin.
-                row = item * n_columns + (6 if dtype != "float32" else 0)
-                origin = 4 * n_columns if dtype == "float32" else 0
-                rank = min(int(share * (left - origin) // row), n_columns, 64)
+                rank = min(int(share * (left - origin) // row), n_columns, _LARGEST_RANK)
                 n = min((left - origin - rank * row) // (item * n_classes * rank), most) if rank >= 1 else 0
                 if n >= 1:
-                    seen.add(Plan(dtype, rank, n, n_columns, per_feature))
-    yield from sorted(seen, key=lambda plan: (plan.n_columns, plan.rank or 0, plan.n_prototypes, plan.per_feature))
+                    found[Plan(dtype, rank, n, n_columns, per_feature)] = rank * (row + item * n * n_classes)
+    enough = [plan for plan, used in found.items() if used >= _LEAST_USED * max_bytes]
+    return enough or list(found)
 
 
 def _fitted(
-    steps: Sequence[tuple[str, Any]], plan: Plan, ranking: np.ndarray, X: np.ndarray, y: np.ndarray, max_iter: int | None
+    steps: Sequence[tuple[str, Any]],
+    plan: Plan,
+    ranking: np.ndarray,
+    X: np.ndarray,
+    y: np.ndarray,
+    max_iter: int | None,
 ) -> Any:
     """The model trained anew as a plan says."""
     classifier = clone(steps[-1][1]).set_params(n_prototypes=plan.n_prototypes)
