@@ -134,10 +134,8 @@ def _expanded(q: np.ndarray, p: np.ndarray, weights: np.ndarray | None) -> np.nd
     wp = p if weights is None else p * weights
     squares_q, squares_p = (q * wq).sum(axis=1), (p * wp).sum(axis=1)
     largest = float(squares_q.max(initial=0)) + float(squares_p.max(initial=0))
-    if largest < 2.0**51:
-        products = (wq.astype(np.float64) @ p.T.astype(np.float64)).astype(np.int64)
-    else:
-        products = wq @ p.T
+    number = np.float64 if largest < 2.0**51 else np.int64
+    products = (wq.astype(number) @ p.T.astype(number)).astype(np.int64)
     # Differences modulo 2^64 of sums that wrapped are right again, since the distance itself is below 2^64.
     return (squares_q[:, None] - 2 * products + squares_p).astype(np.uint64)
 

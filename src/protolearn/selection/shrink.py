@@ -140,15 +140,26 @@ def shrink(
         )
     epochs = classifier.get_params().get("max_iter")
 
+    def spend(plan: Plan, rows: np.ndarray, max_iter: int | None) -> tuple[Plan, Any, Any] | None:
+        """Train and quantise; with fewer prototypes where they bring more than a plan knows of, such as weights."""
+        while True:
+            fitted = _fitted(steps, plan, ranking, X[rows], y[rows], max_iter)
+            exported = _exported(fitted, X[rows], plan, max_bytes)
+            if exported is not None:
+                return plan, fitted, exported
+            if plan.n_prototypes == 1:
+                return None
+            plan = replace(plan, n_prototypes=plan.n_prototypes // 2)
+
     def judge(plan: Plan, rows: np.ndarray, max_iter: int | None) -> tuple[Plan, int, float] | None:
-        fitted = _fitted(steps, plan, ranking, X[rows], y[rows], max_iter)
-        exported = _exported(fitted, X[rows], plan, max_bytes)
-        if exported is None:
+        found = spend(plan, rows, max_iter)
+        if found is None:
             return None
+        plan, _, exported = found
         return plan, model_size(exported).flash, float(np.mean(exported.predict(X[held]) == y[held]))
 
     short = None if epochs is None else min(epochs, _SCREENING_EPOCHS)
-    first = [found for plan in plans if (found := judge(plan, few, short)) is not None]
+    first = list({found[0]: found for plan in plans if (found := judge(plan, few, short)) is not None}.values())
     if not first:
         raise ValueError(f"No model of {max_bytes} bytes was found; raise max_bytes.")
     first.sort(key=lambda found: (-found[2], found[1]))
@@ -156,9 +167,9 @@ def shrink(
     second.sort(key=lambda found: (-found[2], found[1]))
     ranked = second + first[_SECOND_ROUND:]
     for plan, _, accuracy in second:
-        fitted = _fitted(steps, plan, ranking, X, y, epochs)
-        exported = _exported(fitted, X, plan, max_bytes)
-        if exported is not None:
+        found = spend(plan, np.arange(len(y)), epochs)
+        if found is not None:
+            plan, fitted, exported = found
             return Shrunk(fitted, exported, plan.dtype, model_size(exported).flash, accuracy, plan, ranked)
     raise ValueError(f"No model of {max_bytes} bytes was found on all rows; raise max_bytes.")
 
@@ -192,7 +203,7 @@ def _kinds(classifier: Any) -> tuple[bool, bool]:
 def _plans(
     dtype: str, max_bytes: int, n_inputs: int, n_classes: int, most: int, without_map: bool, with_map: bool
 ) -> list[Plan]:
-    """Ways to fill the budget: without a map, and with maps of several shares of it, over several numbers of columns."""
+    """Ways to fill the budget: without a map or with one of some share of it, over some of the columns."""
     item, integers = _ITEM[dtype], dtype != "float32"
     found: dict[Plan, int] = {}
     for n_columns in sorted({max(round(share * n_inputs), 1) for share in _COLUMN_SHARES}, reverse=True):
