@@ -45,8 +45,8 @@ def export_c(model: Any, path: str | os.PathLike, *, dtype: str = "float32", X: 
 
     The header has `<name>_predict(row)`, which returns the index of the class in `<name>_class_names`, and
     `<name>_distances(row, distances)`; <name> is that of the file. With int8 and int16 both take integers, which
-    `<name>_quantize(row, integers)` makes. Where a Preparation turns texts or missing values into numbers, the row holds
-    those numbers, as the comment in the header names them: 1 for the level of a text and 0 for its others.
+    `<name>_quantize(row, integers)` makes. Where a Preparation turns texts or missing values into numbers, the row
+    holds those numbers, as the comment in the header names them: 1 for the level of a text and 0 for its others.
 
     Parameters
     ----------

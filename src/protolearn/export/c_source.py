@@ -28,8 +28,8 @@ def _opening(model: PlainModel | FixedPointModel, plain: PlainModel, size: Size)
     names = ", ".join(f"{j} {comment(text)}" for j, text in enumerate(plain.feature_names[:200]))
     more = ", ..." if plain.n_inputs > 200 else ""
     maths = "#include <math.h>\n" if plain.bias is not None else ""
-    return f"""/* Nearest prototype classifier written by protolearn: {plain.n_prototypes} prototypes, {plain.n_inputs} inputs,
-   {plain.n_classes} classes, {dtype}.
+    numbers = f"{plain.n_prototypes} prototypes, {plain.n_inputs} inputs, {plain.n_classes} classes, {dtype}"
+    return f"""/* Nearest prototype classifier written by protolearn: {numbers}.
    flash: {size.flash} bytes of tables ({tables}), without code and class names
    ram:   {size.ram} bytes: one row and what predict holds
    inputs: {names}{more}
@@ -245,8 +245,8 @@ def _integer_code(model: FixedPointModel) -> str:
     factor = float32(float(model.factor[0])) if model.factor.size == 1 else "$_READ_FLOAT(&@_factor[j])"
     result = f"uint{bits}_t"
     top = model.top
-    code = f"""/* Fixed point: a distance of 1 stands for {model.unit:.6g}. Nothing overflows: inputs lie within +-{top}, so that
-   a distance is at most {largest}, below 2^{bits}{_sums(model, sums)}. */
+    code = f"""/* Fixed point: a distance of 1 stands for {model.unit:.6g}. Nothing overflows: inputs lie within
+   +-{top}, so that a distance is at most {largest}, below 2^{bits}{_sums(model, sums)}. */
 #define $_TOP {top}
 
 /* A row of $_N_INPUTS floats as the $_N_USED integers that predict takes: clipped to the range the scales were learned

@@ -15,8 +15,8 @@ from protolearn.plain.model import RawColumn
 _CODE = """
 function checked(row) {
   let values = Array.isArray(row) || ArrayBuffer.isView(row) ? Array.from(row) : featureNames.map((name) => row[name]);
-  if (rawColumns && values.length === featureNames.length) values = rawColumns.flatMap((column, j) => inputs(column, values[j]));
-  else if (values.length !== featureNames.length) values = [NaN];
+  if (values.length !== featureNames.length) values = [NaN];
+  else if (rawColumns) values = rawColumns.flatMap((column, j) => inputs(column, values[j]));
   if (!values.every((v) => typeof v === "number" && Number.isFinite(v)))
     throw new Error(`A row has ${featureNames.length} %(what)s, in the order or under the names of featureNames.`);
   return columns ? columns.map((j) => values[j]) : values;

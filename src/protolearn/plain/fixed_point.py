@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from protolearn.parameters import check_choice
-from protolearn.plain.model import PlainModel
+from protolearn.plain.model import MaybeArray, PlainModel
 
 TOPS = {"int8": 127, "int16": 32767}
 # Sums of differences of 8 bits, (2 x 127)^2 each, stay below 2^32 where the weights sum to this or less.
@@ -58,10 +58,10 @@ class FixedPointModel:
     factor: np.ndarray
     positions: np.ndarray
     unit: float
-    weights: np.ndarray | None = None
-    maps: np.ndarray | None = None
-    multiplier: np.ndarray | None = None
-    start: np.ndarray | None = None
+    weights: MaybeArray = None
+    maps: MaybeArray = None
+    multiplier: MaybeArray = None
+    start: MaybeArray = None
     shift: int = 0
     limit: int = 0
 

@@ -58,7 +58,7 @@ def plain_model(model: Any) -> PlainModel:
             plain = folder_of(step)(step, plain)
     if plain.raw_columns is not None:
         return plain
-    names = getattr(model, "feature_names_in_", None)
+    names: Any = getattr(model, "feature_names_in_", None)
     if names is None:
         names = getattr(steps[0][1], "feature_names_in_", plain.feature_names)
     return plain.with_arrays(feature_names=tuple(str(name) for name in names))

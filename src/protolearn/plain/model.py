@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy.special import logsumexp, softmax
@@ -12,6 +13,8 @@ from scipy.special import logsumexp, softmax
 from protolearn.losses.links import class_probabilities
 
 _BLOCK_NUMBERS = 1 << 20
+# An array, or None where the model has none of that kind; which ones go together the docstrings say.
+MaybeArray = Any
 
 
 @dataclass(frozen=True)
@@ -58,11 +61,11 @@ class PlainModel:
     labels: np.ndarray
     order: np.ndarray
     positions: np.ndarray
-    weights: np.ndarray | None = None
-    maps: np.ndarray | None = None
-    origin: np.ndarray | None = None
-    bias: np.ndarray | None = None
-    columns: np.ndarray | None = None
+    weights: MaybeArray = None
+    maps: MaybeArray = None
+    origin: MaybeArray = None
+    bias: MaybeArray = None
+    columns: MaybeArray = None
     scope: str = "global"
     link: str = "difference"
     slope: float = 1.0

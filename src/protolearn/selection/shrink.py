@@ -167,10 +167,10 @@ def shrink(
     second.sort(key=lambda found: (-found[2], found[1]))
     ranked = second + first[_SECOND_ROUND:]
     for plan, _, accuracy in second:
-        found = spend(plan, np.arange(len(y)), epochs)
-        if found is not None:
-            plan, fitted, exported = found
-            return Shrunk(fitted, exported, plan.dtype, model_size(exported).flash, accuracy, plan, ranked)
+        last = spend(plan, np.arange(len(y)), epochs)
+        if last is not None:
+            spent, fitted, exported = last
+            return Shrunk(fitted, exported, spent.dtype, model_size(exported).flash, accuracy, spent, ranked)
     raise ValueError(f"No model of {max_bytes} bytes was found on all rows; raise max_bytes.")
 
 
