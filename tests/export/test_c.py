@@ -57,11 +57,13 @@ def test_extreme_rows_neither_overflow_nor_fail(blobs, tmp_path):
     rng = np.random.default_rng(0)
     rows = rng.choice([-3e38, -1.0, 0.0, 1.0, 3e38], size=(300, 4))
     exports = [export for _, export in _exports(tmp_path, X, y) if export.dtype != "float32"]
-    answers = run_c(tmp_path, exports, [rows] * len(exports))
+    # The program stops where an integer overflows or a float does not fit an integer.
+    checks = ("-O1", "-fsanitize=undefined,float-cast-overflow", "-fno-sanitize-recover=all")
+    answers = run_c(tmp_path, exports, [rows] * len(exports), checks)
     for export, answer in zip(exports, answers, strict=True):
         assert np.array_equal(answer.distances, export.model.distances(rows))
         assert answer.distances.max() <= export.model.bounds[1]
-    missing = run_c(tmp_path, exports, [np.full((1, 4), np.nan)] * len(exports))
+    missing = run_c(tmp_path, exports, [np.full((1, 4), np.nan)] * len(exports), checks)
     for export, answer in zip(exports, missing, strict=True):
         assert np.array_equal(answer.distances, export.model.distances_of(np.full((1, 4), -export.model.top)))
 

@@ -194,7 +194,7 @@ def summary(rows: Sequence[dict[str, str]]) -> str:
     lines.append(("all", *_line(rows)))
     header = (
         "set", "models", "labels compared", "near ties", "C differs", "onnxruntime differs", "JavaScript differs",
-        "int8: mean, worst change of accuracy", "int16", "largest difference of a probability",
+        "int8: mean, worst change of accuracy", "within 1 point or 1 row", "int16", "largest difference of a probability",
     )  # fmt: skip
     return table(header, lines)
 
@@ -205,6 +205,9 @@ def _line(rows: Sequence[dict[str, str]]) -> tuple:
     for dtype in ("int8", "int16"):
         change = [100 * (float(row[dtype]) - float(row["accuracy"])) for row in rows if row[dtype]]
         changes.append(f"{np.mean(change):+.2f}, {min(change):+.2f}")
+        if dtype == "int8":
+            allowed = [max(1.0, 100.01 / int(row["rows"])) for row in rows if row[dtype]]
+            changes.append(f"{100 * np.mean(np.abs(change) <= allowed):.1f}%")
     return len(rows), *counts, *changes, max((row["probability"] for row in rows), key=float)
 
 

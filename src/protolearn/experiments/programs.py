@@ -72,7 +72,9 @@ def available(command: str) -> bool:
     return shutil.which(command) is not None
 
 
-def run_c(folder: Path, exports: Sequence[CExport], rows: Sequence[np.ndarray]) -> list[Answers]:
+def run_c(
+    folder: Path, exports: Sequence[CExport], rows: Sequence[np.ndarray], options: Sequence[str] = ("-O1",)
+) -> list[Answers]:
     """Compile headers `<prefix>.h` of a folder into one program and run each over its rows."""
     functions, cases = [], []
     for number, export in enumerate(exports):
@@ -91,7 +93,7 @@ def run_c(folder: Path, exports: Sequence[CExport], rows: Sequence[np.ndarray]) 
     source = folder / "main.c"
     source.write_text(_MAIN.format(includes=includes, functions="".join(functions), cases="\n".join(cases)))
     program = folder / "main"
-    subprocess.run([*HOST, *WARNINGS, "-O1", str(source), "-o", str(program), "-lm"], check=True)
+    subprocess.run([*HOST, *WARNINGS, *options, str(source), "-o", str(program), "-lm"], check=True)
     found = []
     for number, X in enumerate(rows):
         data, result = folder / "rows.bin", folder / "answers.bin"
