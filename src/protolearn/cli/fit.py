@@ -94,7 +94,11 @@ def run(options: argparse.Namespace) -> int:
         if interrupted:
             print(f"Interrupted: what was learned until then is in {options.out}.")
             return 1
-        rows = job.compare()
+        try:
+            rows = job.compare()
+        except KeyboardInterrupt:
+            print(f"Interrupted: the model is complete, in {options.out}; only the comparison is missing.")
+            return 1
     print(_described(job, rows))
     print(f"The model: {options.out} ({Path(options.out).stat().st_size / 1024:.0f} KB)")
     if options.report is not None:
@@ -138,6 +142,8 @@ class _Job:
         frame = read(options.train, options)
         X, y = split_target(frame, options.target, options.train, options.drop)
         check_classes(y, options.target or "target", options.train)
+        # What is wrong with a column is said once, with the row of the file, not of a part of it.
+        self.preparation.fit(X)
         if options.test is None:
             self.X, self.X_test, self.y, self.y_test = self._split(X, y)
         else:
