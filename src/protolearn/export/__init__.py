@@ -1,0 +1,1 @@
+"""Fitted models outside this process: model files, and code for other places."""
