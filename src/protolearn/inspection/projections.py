@@ -11,6 +11,8 @@ from protolearn.inspection.fitted import FittedModel, class_colours, feature_ind
 from protolearn.parameters import check_count
 
 _MARKERS = "osDv^<>pPX"
+# More samples than this are pixels, not shapes, in an SVG or PDF.
+_MOST_SHAPES = 500
 
 
 @dataclass(frozen=True)
@@ -72,10 +74,8 @@ def plane_of_model(fitted: FittedModel, X: np.ndarray) -> Plane:
         share = 100 * sizes**2 / max(float(np.sum(sizes**2)), np.finfo(float).tiny)
         axes = vectors[:2] * scale
         kind = "principal component" if relevances is None else "component, relevance-weighted"
-        first, second = (
-            f"{which} {kind} ({value:.0f} %)" for which, value in zip(("1st", "2nd"), [*share, 0.0], strict=False)
-        )
-        labels = (first, second)
+        first, second = [*share, 0.0][:2]
+        labels = (f"1st {kind} ({first:.0f} %)", f"2nd {kind} ({second:.0f} %)")
     if len(axes) < 2:
         axes = np.vstack([axes, np.zeros_like(axes)])
     return Plane(origin, axes, np.linalg.pinv(axes).T, labels)
@@ -83,21 +83,26 @@ def plane_of_model(fitted: FittedModel, X: np.ndarray) -> Plane:
 
 def _scatter(fitted: FittedModel, plane: Plane, X: np.ndarray, y: Any, ax: Any) -> None:
     """Samples as small dots, prototypes as large marks with an edge, one colour a class."""
+    import matplotlib
+
     classifier = fitted.classifier
     labels = None if y is None else np.asarray(y)
     Z, P = plane.project(X), plane.project(np.asarray(classifier.prototypes_, dtype=np.float64))
+    edge = matplotlib.rcParams["text.color"]
+    many = len(Z) > _MOST_SHAPES
     small = float(np.clip(4000 / max(len(Z), 1), 3, 14))
     if labels is None:
-        ax.scatter(*Z.T, s=small, color="0.5", alpha=0.5, linewidths=0)
-    for code, (label, colour) in enumerate(
-        zip(classifier.classes_, class_colours(len(classifier.classes_)), strict=True)
-    ):
+        ax.scatter(*Z.T, s=small, color="0.5", alpha=0.5, linewidths=0, rasterized=many)
+    colours = class_colours(len(classifier.classes_))
+    for code, (label, colour) in enumerate(zip(classifier.classes_, colours, strict=True)):
         mark = _MARKERS[code % len(_MARKERS)]
         if labels is not None:
-            ax.scatter(*Z[labels == label].T, s=small, color=colour, alpha=0.45, linewidths=0, zorder=2)
+            ax.scatter(
+                *Z[labels == label].T, s=small, color=colour, alpha=0.45, linewidths=0, zorder=2, rasterized=many
+            )
         members = classifier.prototype_labels_ == label
-        ax.scatter(*P[members].T, s=64, color=colour, marker=mark, edgecolors="black", linewidths=1.4, zorder=4)
-        ax.scatter([], [], s=48, color=colour, marker=mark, edgecolors="black", linewidths=1.0, label=plain(label))
+        ax.scatter(*P[members].T, s=64, color=colour, marker=mark, edgecolors=edge, linewidths=1.4, zorder=4)
+        ax.scatter([], [], s=48, color=colour, marker=mark, edgecolors=edge, linewidths=1.0, label=plain(label))
     ax.set(xlabel=plane.labels[0], ylabel=plane.labels[1])
     if len(classifier.classes_) <= 20:
         ax.legend(title="class", loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)
