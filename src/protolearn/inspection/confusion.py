@@ -45,5 +45,5 @@ def plot_confusion(model: Any, X: Any, y: Any, *, ax: Any = None, cmap: str = "B
     ax.set_xticks(range(len(names)), names, rotation=90 if max(map(len, names)) > 3 else 0)
     ax.set_yticks(range(len(names)), names)
     ax.set(xlabel="predicted", ylabel="true")
-    ax.figure.colorbar(picture, ax=ax, label="share of the true class, %")
+    ax.figure.colorbar(picture, ax=ax, label="% of the true class")
     return ax

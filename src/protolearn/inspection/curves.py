@@ -30,7 +30,7 @@ def plot_loss(model: Any, *, ax: Any = None) -> Any:
     ax = new_axes(ax, (6.4, 4.2))
     ax.plot(np.arange(1, len(curve) + 1), curve, marker="o" if len(curve) < 20 else None, markersize=3)
     ax.set(xlabel="epoch", ylabel="mean loss")
-    ax.grid(alpha=0.3)
+    ax.grid(alpha=0.2)
     return ax
 
 
@@ -75,7 +75,7 @@ def plot_tradeoff(
     if sizes.min() > 0 and sizes.max() > 20 * sizes.min():
         ax.set_xscale("log")
     ax.set(xlabel="prototypes" if key == "prototypes" else "numbers stored", ylabel="accuracy, %")
-    ax.grid(alpha=0.3)
+    ax.grid(alpha=0.2)
     if ax.get_legend_handles_labels()[0]:
         ax.legend(frameon=False)
     return ax

@@ -81,7 +81,7 @@ def plot_relevances(model: Any, *, max_features: int = 30, ax: Any = None) -> An
     rows = slot_names(fitted, len(shown))
     every = int(np.ceil(len(rows) / _MOST_NAMES))
     ax.set_yticks(range(0, len(rows), every), rows[::every])
-    ax.figure.colorbar(picture, ax=ax, label="share of the relevance, %")
+    ax.figure.colorbar(picture, ax=ax, label="share, %")
     return ax
 
 

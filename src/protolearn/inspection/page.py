@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -18,8 +19,14 @@ _CSS = """
 html { -webkit-text-size-adjust: 100%; }
 body { margin: 0; background: var(--paper); color: var(--ink); line-height: 1.5;
   font-family: system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif; overflow-wrap: break-word; }
-main, header, footer { max-width: 62rem; margin: 0 auto; padding: 0 1rem; }
+main, header, footer { max-width: 70rem; margin: 0 auto; padding: 0 1rem; }
 header { padding-top: 1.5rem; }
+section { min-width: 0; }
+@media (min-width: 62rem) {
+  main { display: grid; grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); column-gap: 2.5rem; }
+  section.whole { grid-column: 1 / -1; }
+  .pair { display: grid; grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); column-gap: 2.5rem; align-items: start; }
+}
 h1 { font-size: 1.7rem; line-height: 1.2; margin: 0 0 .3rem; }
 h2 { font-size: 1.25rem; margin: 2.4rem 0 .5rem; padding-top: .8rem; border-top: 1px solid var(--line); }
 h3 { font-size: 1rem; margin: 0 0 .3rem; }
@@ -36,13 +43,15 @@ summary:focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
 table { border-collapse: collapse; font-size: .92rem; font-variant-numeric: tabular-nums; }
 caption { text-align: left; color: var(--soft); font-size: .88rem; padding-bottom: .3rem; }
 th, td { padding: .3rem .7rem; border-bottom: 1px solid var(--line); text-align: left; vertical-align: top; }
-thead th { border-bottom: 2px solid var(--line); white-space: nowrap; }
+thead th { border-bottom: 2px solid var(--line); vertical-align: bottom; }
+td.number { white-space: nowrap; }
 th[scope=row] { font-weight: 600; }
-.number { text-align: right; white-space: nowrap; }
+.number { text-align: right; }
+@media (max-width: 40rem) { th, td { padding: .25rem .4rem; } table { font-size: .84rem; } }
 tr.own { background: var(--panel); }
 figure { margin: .8rem 0; }
 figure svg { display: block; width: 100%; height: auto; max-width: 38rem; }
-figure.wide svg { max-width: 60rem; min-width: 34rem; }
+figure.wide svg { max-width: 56rem; min-width: 34rem; }
 figure.small svg { max-width: 30rem; }
 figcaption { color: var(--soft); font-size: .88rem; max-width: 46rem; }
 pre { background: var(--panel); border: 1px solid var(--line); border-radius: .4rem; padding: .7rem .9rem;
@@ -57,7 +66,7 @@ code { font-family: ui-monospace, "SF Mono", Consolas, "DejaVu Sans Mono", monos
   font-size: .85rem; }
 .bar span { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
 .bar svg { width: 100%; height: .7rem; display: block; }
-form { display: grid; gap: .6rem; grid-template-columns: repeat(auto-fill, minmax(min(100%, 12rem), 1fr));
+form { display: grid; gap: .6rem; grid-template-columns: repeat(auto-fill, minmax(min(100%, 9.5rem), 1fr));
   align-items: end; margin: .6rem 0; }
 form label { display: block; font-size: .85rem; min-width: 0; }
 form input, form select, button { width: 100%; font: inherit; color: inherit; background: var(--paper);
@@ -73,11 +82,15 @@ footer { margin: 3rem auto 2rem; color: var(--soft); font-size: .85rem; }
 
 @dataclass(frozen=True)
 class Section:
-    """A heading and what stands under it; `name` is the address within the page."""
+    """A heading and what stands under it; `name` is the address within the page.
+
+    whole : over the whole width; else two sections stand side by side where there is room
+    """
 
     name: str
     title: str
     body: str
+    whole: bool = True
 
 
 def text(value: Any) -> str:
@@ -87,8 +100,13 @@ def text(value: Any) -> str:
 
 
 def paragraph(sentence: str, kind: str = "") -> str:
-    """A paragraph of plain text."""
-    return f"<p{_class(kind)}>{text(sentence)}</p>"
+    """A paragraph of plain text; `...` is code."""
+    return f"<p{_class(kind)}>{_with_code(sentence)}</p>"
+
+
+def pair(first: str, second: str) -> str:
+    """Two pieces of HTML, side by side where there is room."""
+    return f'<div class="pair"><div>{first}</div><div>{second}</div></div>'
 
 
 def code(lines: str) -> str:
@@ -112,8 +130,8 @@ def table(
         cells += [f"<td{_class(kind)}>{text(cell)}</td>" for kind, cell in zip(kinds[1:], rest, strict=True)]
         lines.append(f"<tr{_class('own' if number == own else '')}>{''.join(cells)}</tr>")
     return (
-        f'<div class="scroll" tabindex="0" role="region" aria-label="{text(caption)}"><table><caption>{text(caption)}'
-        f"</caption><thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table></div>"
+        f'<div class="scroll" tabindex="0" role="region" aria-label="{text(caption)}"><table><caption>'
+        f"{_with_code(caption)}</caption><thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table></div>"
     )
 
 
@@ -121,7 +139,7 @@ def figure(picture: str, caption: str, kind: str = "") -> str:
     """A picture (SVG) with its caption; wide ones scroll inside."""
     if kind == "wide":
         picture = f'<div class="scroll" tabindex="0" role="region" aria-label="{text(caption)}">{picture}</div>'
-    return f"<figure{_class(kind)}>{picture}<figcaption>{text(caption)}</figcaption></figure>"
+    return f"<figure{_class(kind)}>{picture}<figcaption>{_with_code(caption)}</figcaption></figure>"
 
 
 def page(title: str, lead: str, sections: Sequence[Section], *, footer: str, script: str = "") -> str:
@@ -132,7 +150,7 @@ def page(title: str, lead: str, sections: Sequence[Section], *, footer: str, scr
     """
     links = "".join(f'<li><a href="#{section.name}">{text(section.title)}</a></li>' for section in sections)
     body = "\n".join(
-        f'<section id="{section.name}" aria-labelledby="{section.name}-title">'
+        f'<section id="{section.name}"{_class("whole" if section.whole else "")} aria-labelledby="{section.name}-title">'
         f'<h2 id="{section.name}-title">{text(section.title)}</h2>\n{section.body}</section>'
         for section in sections
     )
@@ -168,6 +186,10 @@ def page(title: str, lead: str, sections: Sequence[Section], *, footer: str, scr
 </body>
 </html>
 """
+
+
+def _with_code(sentence: str) -> str:
+    return re.sub(r"`([^`]*)`", r"<code>\1</code>", text(sentence))
 
 
 def _class(name: str) -> str:

@@ -102,7 +102,7 @@ def _parallel(fitted: FittedModel, most: int | None, ax: Any) -> Any:
     colours = class_colours(len(by_class))
     for label, positions, colour in zip(fitted.classifier.classes_, by_class, colours, strict=True):
         for number, prototype in enumerate(positions):
-            name = plain(label) if number == 0 else None
+            name = plain(label, 18) if number == 0 else None
             ax.plot(prototype, color=colour, alpha=alpha, linewidth=1.5, marker="o", markersize=2.5, label=name)
     every = int(np.ceil(len(names) / _MOST_TICKS))
     ax.set_xticks(range(0, len(names), every), [plain(name) for name in names[::every]], rotation=90)

@@ -73,7 +73,7 @@ def plane_of_model(fitted: FittedModel, X: np.ndarray) -> Plane:
         _, sizes, vectors = np.linalg.svd((X - origin) * scale, full_matrices=False)
         share = 100 * sizes**2 / max(float(np.sum(sizes**2)), np.finfo(float).tiny)
         axes = vectors[:2] * scale
-        kind = "principal component" if relevances is None else "component, relevance-weighted"
+        kind = "principal component" if relevances is None else "weighted component"
         first, second = [*share, 0.0][:2]
         labels = (f"1st {kind} ({first:.0f} %)", f"2nd {kind} ({second:.0f} %)")
     if len(axes) < 2:
@@ -102,7 +102,7 @@ def _scatter(fitted: FittedModel, plane: Plane, X: np.ndarray, y: Any, ax: Any) 
             )
         members = classifier.prototype_labels_ == label
         ax.scatter(*P[members].T, s=64, color=colour, marker=mark, edgecolors=edge, linewidths=1.4, zorder=4)
-        ax.scatter([], [], s=48, color=colour, marker=mark, edgecolors=edge, linewidths=1.0, label=plain(label))
+        ax.scatter([], [], s=48, color=colour, marker=mark, edgecolors=edge, linewidths=1.0, label=plain(label, 18))
     ax.set(xlabel=plane.labels[0], ylabel=plane.labels[1])
     if len(classifier.classes_) <= 20:
         ax.legend(title="class", loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)

@@ -98,5 +98,5 @@ def plot_rejection(model: Any, X: Any, y: Any, *, ax: Any = None) -> Any:
     shown = (1 - curve.rejected) * len(correct) >= min(10, len(correct))
     ax.plot(100 * curve.rejected[shown], 100 * curve.accuracy[shown], drawstyle="steps-post")
     ax.set(xlabel="rows rejected, least certain first, %", ylabel="accuracy of the rows kept, %")
-    ax.grid(alpha=0.3)
+    ax.grid(alpha=0.2)
     return ax

@@ -16,7 +16,7 @@ from protolearn.inspection.curves import plot_loss, plot_tradeoff
 from protolearn.inspection.drawing import draw
 from protolearn.inspection.fitted import FittedModel, fitted_model, image_shape_of
 from protolearn.inspection.metric_plots import learns_a_metric, plot_omega, plot_relevances, relevances_of
-from protolearn.inspection.page import Section, code, figure, page, paragraph, table
+from protolearn.inspection.page import Section, code, figure, page, pair, paragraph, table
 from protolearn.inspection.plots import plot_prototypes
 from protolearn.inspection.projections import plot_decision_regions, plot_embedding
 from protolearn.inspection.rejection import plot_rejection, rejection_curve, relative_distance
@@ -138,8 +138,13 @@ def _summary(
         )
         for row in rows
     ]
-    header = ("method", "accuracy, %", "numbers stored", "kilobytes", "µs a prediction")
-    shown = table(header, lines, caption="Accuracy on the test rows, size and speed", own=len(lines) - 1)
+    header = ("method", "accuracy, %", "numbers", "kB", "µs")
+    shown = table(
+        header,
+        lines,
+        caption="Accuracy on the test rows, numbers and kilobytes stored, microseconds a prediction",
+        own=len(lines) - 1,
+    )
     return Section("summary", "Summary", paragraph(about) + shown)
 
 
@@ -149,7 +154,10 @@ def _tradeoff(
     name, title = "tradeoff", "Accuracy against size"
     if not rows:
         return Section(
-            name, title, paragraph("Only one number of prototypes was tried; --prototypes auto tries several.", "soft")
+            name,
+            title,
+            paragraph("Only one number of prototypes was tried; `--prototypes auto` tries several.", "soft"),
+            False,
         )
     n_prototypes = len(fitted.classifier.prototypes_)
     best = max(rows, key=lambda row: row["accuracy"])
@@ -162,6 +170,7 @@ def _tradeoff(
         name,
         title,
         figure(picture, f"{said} Bars show the spread. The model of this report has {n_prototypes} (dotted line)."),
+        False,
     )
 
 
@@ -176,13 +185,16 @@ def _confusion(model: Any, test: Any, y_test: np.ndarray) -> Section:
         pairs, counts = np.unique(mistakes, axis=0, return_counts=True)
         true, taken = pairs[counts.argmax()]
         said += f" Most often {true} is taken for {taken} ({counts.max()})."
-    size = float(np.clip(0.34 * n_labels + 2.0, 3.4, 8.0))
+    longest = min(max(len(str(label)) for label in np.union1d(fitted.classifier.classes_, y_test)), 28)
+    size = float(np.clip(0.26 * n_labels + 1.6 + 0.07 * longest, 3.0, 8.0))
     picture = draw(
         "confusion", lambda ax: plot_confusion(model, test, y_test, ax=ax), f"Confusion matrix. {said}",
         width=size + 0.9, height=size,
     )  # fmt: skip
     kind = "" if size < 5.5 else "wide"
-    return Section("confusion", "What is taken for what", figure(picture, f"{said} Rows are true classes.", kind))
+    return Section(
+        "confusion", "What is taken for what", figure(picture, f"{said} Rows are true classes.", kind), kind == "wide"
+    )
 
 
 def _prototypes(model: Any, fitted: FittedModel) -> Section:
@@ -237,10 +249,8 @@ def _relevances(model: Any, fitted: FittedModel) -> Section:
     if omega is not None and np.ndim(omega) == 2:
         told = "The matrix of the distance: off the diagonal, pairs count together (red) or against each other (blue)."
         size = float(np.clip(0.16 * len(order) + 2.2, 3.4, 8))
-        body += figure(
-            draw("omega", lambda ax: plot_omega(model, ax=ax), told, width=size + 0.8, height=size), told,
-            "" if size < 5.5 else "wide",
-        )  # fmt: skip
+        matrix = draw("omega", lambda ax: plot_omega(model, ax=ax), told, width=size + 0.8, height=size)
+        body = pair(body, figure(matrix, told, "" if size < 5.5 else "wide"))
     return Section(name, title, body)
 
 
@@ -255,7 +265,7 @@ def _embedding(model: Any, fitted: FittedModel, train: Any, y_train: np.ndarray)
     plot = plot_decision_regions if flat else plot_embedding
     said = "Training rows (dots) and prototypes (large marks) in two dimensions."
     picture = draw("embedding", lambda ax: plot(model, rows, labels, ax=ax), said, height=3.9)
-    return Section("embedding", "Data and prototypes", figure(picture, said + cut))
+    return Section("embedding", "Data and prototypes", figure(picture, said + cut), False)
 
 
 def _learning(model: Any, fitted: FittedModel) -> Section:
@@ -263,9 +273,10 @@ def _learning(model: Any, fitted: FittedModel) -> Section:
     curve = getattr(fitted.classifier, "loss_curve_", None)
     if curve is None or len(curve) < 2:
         told = f"{type(fitted.classifier).__name__} as fitted here has no learning curve."
-        return Section(name, title, paragraph(told, "soft"))
+        return Section(name, title, paragraph(told, "soft"), False)
     said = f"The loss after each of {len(curve)} epochs, from {curve[0]:.4g} to {curve[-1]:.4g}."
-    return Section(name, title, figure(draw(name, lambda ax: plot_loss(model, ax=ax), said, height=3.0), said))
+    picture = draw(name, lambda ax: plot_loss(model, ax=ax), said, height=3.9)
+    return Section(name, title, figure(picture, said), False)
 
 
 def _rejection(model: Any, fitted: FittedModel, test: Any, y_test: np.ndarray) -> Section:
@@ -289,7 +300,7 @@ def _rejection(model: Any, fitted: FittedModel, test: Any, y_test: np.ndarray) -
         caption="Thresholds for `protolearn predict --reject`",
     )
     picture = draw("rejection", lambda ax: plot_rejection(model, test, y_test, ax=ax), said, height=3.0)
-    return Section("rejection", "When it may say no", figure(picture, said) + shown)
+    return Section("rejection", "When it may say no", pair(figure(picture, said), shown))
 
 
 def _loading(kind: str, train: Any, fitted: FittedModel) -> Section:
@@ -301,14 +312,11 @@ def _loading(kind: str, train: Any, fitted: FittedModel) -> Section:
         else f"{n_columns} columns of numbers"
     )
     lines = (
-        "from protolearn import load\n\n"
-        'model = load("model.json")        # runs nothing but reading numbers\n'
-        f"model.predict(rows)               # raw rows: {takes}\n"
-        "model.predict_proba(rows)\n"
+        'from protolearn import load\n\nmodel = load("model.json")\nmodel.predict(rows)\nmodel.predict_proba(rows)\n'
     )
     shell = "protolearn predict model.json new.csv --proba\nprotolearn explain model.json new.csv --row 0\n"
     body = paragraph(
-        "The model file that `protolearn fit --out model.json` writes holds the preparation of the columns too, and "
-        "takes raw rows."
+        "The model file that `protolearn fit --out model.json` writes takes raw rows, with the preparation of their "
+        f"columns inside it: {takes}. Loading it runs nothing."
     )
     return Section("load", "How to load the model", body + code(lines) + paragraph("Or from a shell:") + code(shell))
