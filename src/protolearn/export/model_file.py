@@ -31,6 +31,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from protolearn.estimators.lamalvq import History
 from protolearn.export.values import ModelFileError, decode, encode
+from protolearn.tables.preparation import Preparation
 
 FORMAT = "protolearn-model"
 VERSION = 1
@@ -54,6 +55,7 @@ _FITTED: dict[str, str] = {
     "Generator": "sample_prototypes_",
     "MixtGauss": "variances_ priors_ class_prior_ log_likelihood_curve_ accuracy_curve_ n_iter_ _means",
     "StructuralRiskSelector": "classes_ results_ best_estimator_ best_n_prototypes_",
+    "Preparation": "is_number_ levels_ fill_ had_missing_ offset_ factor_",
     "StandardScaler": "mean_ var_ scale_ n_samples_seen_",
     "MinMaxScaler": "min_ scale_ data_min_ data_max_ data_range_ n_samples_seen_",
 }
@@ -64,7 +66,7 @@ _KINDS: dict[str, Any] = {
     **dict.fromkeys(("sigma_", "margin_", "reduction_"), Real),
     **dict.fromkeys(("_final_slope", "_scale", "_largest_distance", "_default_sigma"), Real),
     **dict.fromkeys(("_link", "weights_start_"), str),
-    **dict.fromkeys(("loss_curve_", "log_likelihood_curve_", "accuracy_curve_"), list),
+    **dict.fromkeys(("loss_curve_", "log_likelihood_curve_", "accuracy_curve_", "levels_"), list),
     **dict.fromkeys(("cv_scores_", "results_"), dict),
     "n_samples_seen_": (Real, np.ndarray),
     "history_": History,
@@ -74,6 +76,7 @@ _KINDS: dict[str, Any] = {
 }
 _OTHERS = {
     "StructuralRiskSelector": "protolearn.selection.srm",
+    "Preparation": "protolearn.tables.preparation",
     "Pipeline": "sklearn.pipeline",
     "StandardScaler": "sklearn.preprocessing",
     "MinMaxScaler": "sklearn.preprocessing",
@@ -184,7 +187,9 @@ def loads(data: bytes, name: str = "The file") -> Any:
         )
     try:
         model = _decode_estimator(content["model"], "model")
-        _check_consistent(model)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            _check_consistent(model)
     except Exception as error:
         # Whoever alters a file can make its checksum match: whatever is wrong inside is a wrong file, not our fault.
         reason = str(error) if isinstance(error, ModelFileError) else f"{type(error).__name__}: {error}"
@@ -226,7 +231,7 @@ def _encode_estimator(model: Any, where: str) -> dict[str, Any]:
     if estimators().get(name) is not type(model):
         raise ModelFileError(
             f"{where} is a {name}, which a model file cannot hold; it takes the estimators of protolearn, Pipeline, "
-            "StandardScaler and MinMaxScaler. Keep the model by joblib."
+            "Preparation, StandardScaler and MinMaxScaler. Keep the model by joblib."
         )
     parameters = {key: encode(value, f"{name}({key}=...)", _encode_estimator) for key, value in _parameters(model)}
     fitted = {
@@ -274,6 +279,9 @@ def _check_consistent(model: Any) -> None:
                 _check_consistent(step)
         return
     check_is_fitted(model)
+    if isinstance(model, Preparation):
+        # The first row of the inverse passes through all that `transform` reads.
+        model.transform(model.inverse_transform(np.zeros((1, len(model.factor_)))))
     if not hasattr(model, "prototypes_"):
         return
     prototypes, labels, classes = model.prototypes_, model.prototype_labels_, model.classes_
@@ -282,6 +290,4 @@ def _check_consistent(model: Any) -> None:
     if prototypes.shape[1] != model.n_features_in_ or prototypes.dtype.kind != "f" or classes.ndim != 1:
         raise ModelFileError("prototypes and features do not belong together")
     # Metric parameters and links that do not fit show in the first prediction.
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        model.predict_proba(np.zeros((1, model.n_features_in_)))
+    model.predict_proba(np.zeros((1, model.n_features_in_)))
