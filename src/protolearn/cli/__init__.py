@@ -8,7 +8,7 @@ from importlib import import_module
 
 import protolearn
 
-COMMANDS = ("demo", "methods")
+COMMANDS = ("compare", "demo", "methods")
 
 
 class UsageError(Exception):

@@ -2,7 +2,7 @@
 
 Protocol of Jin, Liu and Hou (2010), SPEC 4: stratified folds; inside each training part a stratified third is held out,
 every setting of a small grid fitted on the rest, the best one (the first of equals) fitted again on all of it. Features
-are scaled to [-1, 1] by the training part. The rows come in a fixed order, whatever runs in parallel, and each goes to
+are scaled to [-1, 1] by the training part, or prepared as the caller wants. The rows come in a fixed order, whatever runs in parallel, and each goes to
 the file when it is done: a run that was killed goes on where it stopped, and ends with the same rows (but for the
 seconds, which are measured).
 """
@@ -27,6 +27,7 @@ from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold, train_test_split
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MinMaxScaler
+from sklearn.utils.multiclass import check_classification_targets
 from threadpoolctl import threadpool_limits
 
 from protolearn.estimators.nearest import NearestPrototype
@@ -82,7 +83,7 @@ def compare(
     resume : bool
         Go on with a file that is there; without it, such a file is an error.
     prepare : transformer, optional
-        Fitted on each training part before anything else.
+        Fitted on each training part; None scales each feature to [-1, 1].
     name : str
         Of the data set, for the rows.
     seed : int
@@ -166,14 +167,11 @@ def _one_row(
 
 
 def _scaled(X: Any, y: np.ndarray, X_test: Any, prepare: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Training and test part as numbers, prepared and scaled to [-1, 1] by the training part."""
-    parts = (X, X_test)
-    if prepare is not None:
-        fitted = clone(prepare).fit(X, y)
-        parts = (fitted.transform(X), fitted.transform(X_test))
-    dense = [part.toarray() if sparse.issparse(part) else np.asarray(part) for part in parts]
-    scale = MinMaxScaler((-1, 1)).fit(dense[0])
-    return scale.transform(dense[0]), scale.transform(dense[1])
+    """Training and test part as dense numbers, prepared as the training part says."""
+    scale = MinMaxScaler((-1, 1)) if prepare is None else clone(prepare)
+    parts = scale.fit(X, y).transform(X), scale.transform(X_test)
+    train, test = (part.toarray() if sparse.issparse(part) else np.asarray(part) for part in parts)
+    return train, test
 
 
 def _tuned(method: Method, X: np.ndarray, y: np.ndarray, seed: int) -> dict[str, Any]:
@@ -213,6 +211,13 @@ def stored(model: Any, X: np.ndarray) -> tuple[int, int]:
     return len(model.prototypes_), int(model.prototypes_.size + metric)
 
 
+def read_rows(path: Path) -> list[Row]:
+    """The rows of a file that `compare` wrote, numbers as numbers; half a line at its end is left out."""
+    text = path.read_text(encoding="utf-8")
+    lines = io.StringIO(text[: text.rfind("\n") + 1], newline="")
+    return [{key: _NUMBERS.get(key, str)(value) for key, value in row.items()} for row in csv.DictReader(lines)]
+
+
 class RowFile:
     """The rows done so far, in a CSV file beside a small JSON file that says what they were made from."""
 
@@ -241,9 +246,8 @@ class RowFile:
         self._write(FIELDS)
 
     def rows(self) -> list[Row]:
-        """All rows, numbers as numbers."""
-        with self.path.open(newline="", encoding="utf-8") as file:
-            return [{key: _NUMBERS.get(key, str)(value) for key, value in row.items()} for row in csv.DictReader(file)]
+        """All rows so far."""
+        return read_rows(self.path)
 
     def append(self, row: Row) -> None:
         """Add one row; it is in the file when this returns."""
@@ -300,6 +304,7 @@ def _bytes_of(X: Any) -> Iterator[bytes]:
 
 
 def _check_labels(y: np.ndarray, folds: int) -> None:
+    check_classification_targets(y)
     classes, counts = np.unique(y, return_counts=True)
     if len(classes) < 2:
         raise ValueError("A comparison needs at least two classes; check the target column.")

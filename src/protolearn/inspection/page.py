@@ -150,7 +150,8 @@ def page(title: str, lead: str, sections: Sequence[Section], *, footer: str, scr
     """
     links = "".join(f'<li><a href="#{section.name}">{text(section.title)}</a></li>' for section in sections)
     body = "\n".join(
-        f'<section id="{section.name}"{_class("whole" if section.whole else "")} aria-labelledby="{section.name}-title">'
+        f'<section id="{section.name}" aria-labelledby="{section.name}-title"'
+        f"{_class('whole' if section.whole else '')}>"
         f'<h2 id="{section.name}-title">{text(section.title)}</h2>\n{section.body}</section>'
         for section in sections
     )
