@@ -20,8 +20,8 @@ def add(commands: argparse._SubParsersAction) -> None:
     command = commands.add_parser(
         "compare",
         help="every method on the same folds: accuracy, size, time, ranks, tests",
-        description="Cross-validate methods on the same folds, each tuned inside the training part. Writes rows.csv (one row "
-        "a fold, as it is done), summary.csv, pairs.csv and comparison.html.",
+        description="Cross-validate methods on the same folds, each tuned inside the training part. Writes rows.csv "
+        "(one row a fold, as it is done), summary.csv, pairs.csv and comparison.html.",
     )
     command.add_argument("train", metavar="TRAIN", help="table: CSV, TSV, Parquet, ARFF, libsvm or npz; - is stdin")
     command.add_argument("--target", metavar="COLUMN", help='column of the labels; default "target"', default="target")
