@@ -113,7 +113,7 @@ class Preparation(TransformerMixin, BaseEstimator):
         check_choice("scaling", self.scaling, SCALING)
         check_count("max_categories", self.max_categories)
         columns = self._checked_columns(X, reset=True)
-        names = self._column_names()
+        names = self.column_names()
         self.is_number_ = np.array([holds_numbers(*pair) for pair in zip(columns, names, strict=True)])
         self.levels_: list[list[str]] = []
         self.fill_ = np.zeros(len(columns))
@@ -172,7 +172,7 @@ class Preparation(TransformerMixin, BaseEstimator):
     def origins(self) -> list[Origin]:
         """Where each feature comes from, in the order of the features."""
         found = []
-        for j, name in enumerate(self._column_names()):
+        for j, name in enumerate(self.column_names()):
             if self.had_missing_[j]:
                 found.append(Origin(name, "missing"))
             if self.is_number_[j]:
@@ -198,6 +198,22 @@ class Preparation(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         return np.array([origin.name for origin in self._renamed(input_features)], dtype=object)
 
+    def set_level(self, z: np.ndarray, column: int, level: str) -> None:
+        """Give a row of features another level of a category, in place.
+
+        Parameters
+        ----------
+        z : array of shape (n_features_out,)
+        column : index of the column
+        level : one of its levels
+        """
+        name = self.column_names()[column]
+        code = self.levels_[column].index(level)
+        for j, origin in enumerate(self.origins()):
+            if origin.column == name:
+                value = {"missing": 0.0, "code": float(code), "level": float(origin.level == level)}[origin.role]
+                z[j] = self.factor_[j] * (value - self.offset_[j])
+
     def unknown_levels(self, X: Any) -> dict[str, list[str]]:
         """Levels in X that the training set lacks, by column.
 
@@ -212,7 +228,7 @@ class Preparation(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         found = {}
         for j, (column, name) in enumerate(
-            zip(self._checked_columns(X, reset=False), self._column_names(), strict=True)
+            zip(self._checked_columns(X, reset=False), self.column_names(), strict=True)
         ):
             if not self.is_number_[j]:
                 unknown = sorted({text for text in texts(column) if text is not None} - set(self.levels_[j]))
@@ -232,10 +248,11 @@ class Preparation(TransformerMixin, BaseEstimator):
         known = getattr(self, "feature_names_in_", None)
         if known is not None and not np.array_equal(known, names):
             raise ValueError("input_features is not equal to feature_names_in_")
-        new = dict(zip(self._column_names(), names, strict=True))
+        new = dict(zip(self.column_names(), names, strict=True))
         return [Origin(new[origin.column], origin.role, origin.level) for origin in self.origins()]
 
-    def _column_names(self) -> list[str]:
+    def column_names(self) -> list[str]:
+        """Names of the columns; x0, x1, ... where the training set had none."""
         names = getattr(self, "feature_names_in_", None)
         return [f"x{j}" for j in range(self.n_features_in_)] if names is None else list(names)
 
@@ -292,7 +309,7 @@ class Preparation(TransformerMixin, BaseEstimator):
         """v of the formula."""
         V = np.zeros((len(columns[0]), len(self.origins())))
         at = 0
-        for j, (column, name) in enumerate(zip(columns, self._column_names(), strict=True)):
+        for j, (column, name) in enumerate(zip(columns, self.column_names(), strict=True)):
             if self.is_number_[j]:
                 values = numbers(column, name)
                 empty = np.isnan(values)
@@ -335,7 +352,7 @@ class Preparation(TransformerMixin, BaseEstimator):
     def _features_of_columns(self) -> list[list[int]]:
         """The features that hold each column, without those that say what was missing."""
         found: list[list[int]] = [[] for _ in range(self.n_features_in_)]
-        place = {name: j for j, name in enumerate(self._column_names())}
+        place = {name: j for j, name in enumerate(self.column_names())}
         for feature, origin in enumerate(self.origins()):
             if origin.role != "missing":
                 found[place[origin.column]].append(feature)
