@@ -19,7 +19,7 @@ from protolearn import inspection as look
 from protolearn.inspection.fitted import fitted_model, image_shape_of, plain
 from protolearn.inspection.metric_plots import relevances_of
 from protolearn.inspection.projections import plane_of_model
-from protolearn.inspection.rejection import rejection_curve, relative_distance
+from protolearn.inspection.rejection import rejection_curve
 
 
 @pytest.fixture(autouse=True)
@@ -226,7 +226,7 @@ def test_certainty_is_the_relative_distance(flowers):
     own = D.min(axis=1)
     winner = labels[D.argmin(axis=1)]
     rival = np.array([row[labels != label].min() for row, label in zip(D, winner, strict=True)])
-    np.testing.assert_allclose(relative_distance(model, X), (rival - own) / (rival + own))
+    np.testing.assert_allclose(look.certainty(model, X), (rival - own) / (rival + own))
 
 
 def test_rejection_curve_by_hand():

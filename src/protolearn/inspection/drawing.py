@@ -6,8 +6,9 @@ import io
 import re
 import warnings
 from collections.abc import Callable
-from html import escape
 from typing import Any
+
+from protolearn.inspection.page import text
 
 # Stands for the page's colour of text while matplotlib draws, and is then replaced by it.
 _INK = "#010203"
@@ -59,6 +60,6 @@ def _inline(svg: str, name: str, alternative: str) -> str:
     head, rest = svg.split(">", 1)
     box = re.search(r'viewBox="[^"]*"', head)
     assert box is not None
-    title = escape(alternative, quote=True)
+    title = text(alternative)
     space = 'xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"'
     return f'<svg {space} {box.group()} role="img" aria-label="{title}"><title>{title}</title>{rest}'

@@ -62,7 +62,7 @@ code { font-family: ui-monospace, "SF Mono", Consolas, "DejaVu Sans Mono", monos
   min-width: 0; break-inside: avoid; }
 .card p { margin: .25rem 0; font-size: .92rem; }
 .right { color: var(--good); } .wrong { color: var(--bad); }
-.bar { display: grid; grid-template-columns: minmax(5rem, 9rem) 1fr 4rem; gap: .5rem; align-items: center;
+.bar { display: grid; grid-template-columns: minmax(5rem, 10rem) 1fr 4rem; gap: .5rem; align-items: center;
   font-size: .85rem; }
 .bar span { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
 .bar svg { width: 100%; height: .7rem; display: block; }

@@ -1,4 +1,4 @@
-"""Leaving the uncertain rows to somebody else: certainty by the relative distance, accuracy on the rows kept."""
+"""Leaving the uncertain rows to somebody else: the accuracy on the rows kept."""
 
 from __future__ import annotations
 
@@ -7,34 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from protolearn.inspection.explanation import certainty
 from protolearn.inspection.fitted import fitted_model, new_axes
-
-
-def relative_distance(model: Any, X: Any) -> np.ndarray:
-    """How certain each decision is, between 0 (on the border) and 1 (on a prototype).
-
-        (d_rival - d_own) / (d_rival + d_own)
-
-    of the squared distances to the nearest prototype and to the nearest one of another class. 0 where both are 0, 1
-    where there is no other class.
-
-    Parameters
-    ----------
-    model : fitted classifier with prototypes, or a pipeline ending in one
-    X : rows, raw where the model is a pipeline
-
-    Returns
-    -------
-    certainty : ndarray of shape (n_samples,)
-    """
-    fitted = fitted_model(model)
-    distances = np.sort(fitted.class_distances(fitted.features(X)), axis=1)
-    own, rival = distances[:, 0], distances[:, 1]
-    total = own + rival
-    some = np.isfinite(rival) & (total > 0)
-    certainty = np.where(np.isfinite(rival), 0.0, 1.0)
-    certainty[some] = (rival[some] - own[some]) / total[some]
-    return certainty
 
 
 @dataclass(frozen=True)
@@ -51,33 +25,40 @@ class RejectionCurve:
     accuracy: np.ndarray
 
 
-def rejection_curve(certainty: Any, correct: Any) -> RejectionCurve:
+def rejection_curve(certainties: Any, correct: Any) -> RejectionCurve:
     """One point for each certainty at which the set of kept rows changes; it ends before nothing is kept.
 
     Parameters
     ----------
-    certainty : array-like of shape (n_samples,)
-        For example `relative_distance`.
+    certainties : array-like of shape (n_samples,)
+        For example `protolearn.inspection.certainty`.
     correct : array-like of bool of shape (n_samples,)
 
     Returns
     -------
     curve : RejectionCurve
     """
-    certainty = np.asarray(certainty, dtype=np.float64)
+    certainties = np.asarray(certainties, dtype=np.float64)
     correct = np.asarray(correct, dtype=bool)
-    if certainty.ndim != 1 or certainty.shape != correct.shape or not len(certainty) or np.isnan(certainty).any():
-        raise ValueError("certainty and correct must be two lists of the same length without NaN; check both.")
-    order = np.argsort(certainty, kind="stable")
-    levels, first = np.unique(certainty[order], return_index=True)
+    if (
+        certainties.ndim != 1
+        or certainties.shape != correct.shape
+        or not len(certainties)
+        or np.isnan(certainties).any()
+    ):
+        raise ValueError("certainties and correct must be two lists of the same length without NaN; check both.")
+    order = np.argsort(certainties, kind="stable")
+    levels, first = np.unique(certainties[order], return_index=True)
     right_from = np.cumsum(correct[order][::-1])[::-1]
-    kept = len(certainty) - first
+    kept = len(certainties) - first
     threshold = np.concatenate([[-np.inf], levels[:-1]])
-    return RejectionCurve(threshold, first / len(certainty), right_from[first] / kept)
+    return RejectionCurve(threshold, first / len(certainties), right_from[first] / kept)
 
 
 def plot_rejection(model: Any, X: Any, y: Any, *, ax: Any = None) -> Any:
     """Draw the accuracy of the rows kept at each rate of rejection, the least certain rows rejected first.
+
+    Certain by the relative distance (D_rival - D_own) / (D_rival + D_own).
 
     Parameters
     ----------
@@ -92,7 +73,7 @@ def plot_rejection(model: Any, X: Any, y: Any, *, ax: Any = None) -> Any:
     """
     fitted = fitted_model(model)
     correct = fitted.predict(fitted.features(X)) == np.asarray(y)
-    curve = rejection_curve(relative_distance(model, X), correct)
+    curve = rejection_curve(certainty(model, X), correct)
     ax = new_axes(ax, (6.4, 4.2))
     # A share of a handful of rows says nothing: the curve is drawn while at least ten are kept.
     shown = (1 - curve.rejected) * len(correct) >= min(10, len(correct))

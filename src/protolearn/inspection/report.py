@@ -14,12 +14,13 @@ from protolearn.export.model_file import write_bytes
 from protolearn.inspection.confusion import plot_confusion
 from protolearn.inspection.curves import plot_loss, plot_tradeoff
 from protolearn.inspection.drawing import draw
+from protolearn.inspection.explanation import certainty
 from protolearn.inspection.fitted import FittedModel, fitted_model, image_shape_of
 from protolearn.inspection.metric_plots import learns_a_metric, plot_omega, plot_relevances, relevances_of
 from protolearn.inspection.page import Section, code, figure, page, pair, paragraph, table
 from protolearn.inspection.plots import plot_prototypes
 from protolearn.inspection.projections import plot_decision_regions, plot_embedding
-from protolearn.inspection.rejection import plot_rejection, rejection_curve, relative_distance
+from protolearn.inspection.rejection import plot_rejection, rejection_curve
 from protolearn.inspection.try_form import try_form
 from protolearn.inspection.uncertain import uncertain_rows
 
@@ -80,8 +81,7 @@ def report_page(
         _relevances(model, fitted),
         _embedding(model, fitted, train, y_train),
         _learning(model, fitted),
-        _rejection(model, fitted, test, y_test),
-        Section("uncertain", "The most uncertain rows", uncertain_rows(model, test, y_test)),
+        *_certainty(model, fitted, test, y_test),
         Section("try", "Try a row", form),
         _loading(kind, train, fitted),
     ]
@@ -279,9 +279,22 @@ def _learning(model: Any, fitted: FittedModel) -> Section:
     return Section(name, title, figure(picture, said), False)
 
 
+def _certainty(model: Any, fitted: FittedModel, test: Any, y_test: np.ndarray) -> list[Section]:
+    """What the relative distance is good for; a model that decides otherwise has none."""
+    title = "The most uncertain rows"
+    if getattr(fitted.classifier, "classify_by", "prototypes") != "prototypes":
+        told = paragraph(
+            'This model decides by densities, not by distances; fit it with classify_by="prototypes".', "soft"
+        )
+        return [Section("rejection", "When it may say no", told), Section("uncertain", title, told)]
+    return [
+        _rejection(model, fitted, test, y_test),
+        Section("uncertain", title, uncertain_rows(model, test, y_test)),
+    ]
+
+
 def _rejection(model: Any, fitted: FittedModel, test: Any, y_test: np.ndarray) -> Section:
-    certainty = relative_distance(model, test)
-    curve = rejection_curve(certainty, fitted.predict(fitted.features(test)) == y_test)
+    curve = rejection_curve(certainty(model, test), fitted.predict(fitted.features(test)) == y_test)
     said = (
         "Accuracy on the rows kept when the least certain ones are left to somebody else, by the relative distance "
         "(d_rival - d_own) / (d_rival + d_own)."
