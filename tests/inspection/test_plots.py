@@ -233,7 +233,7 @@ def test_rejection_curve_by_hand():
     curve = rejection_curve([0.1, 0.5, 0.5, 0.9], [False, True, False, True])
     np.testing.assert_allclose(curve.rejected, [0, 0.25, 0.75])
     np.testing.assert_allclose(curve.accuracy, [0.5, 2 / 3, 1.0])
-    np.testing.assert_allclose(curve.threshold, [-np.inf, 0.1, 0.5])
+    np.testing.assert_allclose(curve.threshold, [0.1, 0.5, 0.9])
     with pytest.raises(ValueError, match="same length"):
         rejection_curve([0.1], [True, False])
 

@@ -5,6 +5,7 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
@@ -12,6 +13,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
 from protolearn import GMLVQ, LGMLVQ, LOGM, LPD, HartCondensing, MixtGauss
+from protolearn.estimators.reducing import rows_of
 from protolearn.inspection.report import report_page, write_report
 from protolearn.tables import Preparation
 
@@ -63,7 +65,8 @@ def table_of(model, X, y):
 
 
 def report_of(model, X, y, **options):
-    X_train, X_test, y_train, y_test = train_test_split(X, y, stratify=y, random_state=0)
+    train, test = train_test_split(np.arange(len(y)), stratify=y, random_state=0)
+    X_train, X_test, y_train, y_test = rows_of(X, train), rows_of(X, test), y[train], y[test]
     model.fit(X_train, y_train)
     rows = table_of(model, X_test, y_test)
     return report_page(model, X_train, y_train, X_test, y_test, table=rows, **options)
@@ -131,6 +134,14 @@ def test_pictures_of_digits_and_no_form_for_64_pixels():
     assert "Each picture is a prototype" in html
     assert "a form is no help" in html
     assert "script-src 'none'" in html
+
+
+def test_polars_frames_with_missing_values(flowers):
+    frame = pl.DataFrame({name: flowers[0][name].to_list() for name in flowers[0]})
+    frame = frame.with_columns(pl.Series("colour", ["red", None, "blue"] * 50))
+    html = report_of(Pipeline([("prepare", Preparation()), ("classify", LOGM(max_iter=3))]), frame, flowers[1])
+    assert "columns sepal length, sepal width, petal length, petal width, colour" in html
+    assert '"name": "colour", "levels": ["blue", "red"], "missing": true' in html
 
 
 def test_large_and_small_tables(flowers):

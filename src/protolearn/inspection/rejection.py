@@ -13,9 +13,9 @@ from protolearn.inspection.fitted import fitted_model, new_axes
 
 @dataclass(frozen=True)
 class RejectionCurve:
-    """Accuracy of the rows kept when those at or below each certainty are left to somebody else.
+    """Accuracy of the rows kept when those below each certainty are left to somebody else.
 
-    threshold : certainty above which a row is kept, rising; the first one keeps all
+    threshold : a row is kept where its certainty is at least this; rising, the first one keeps all
     rejected : share of rows rejected
     accuracy : share of the kept rows that are right
     """
@@ -51,8 +51,7 @@ def rejection_curve(certainties: Any, correct: Any) -> RejectionCurve:
     levels, first = np.unique(certainties[order], return_index=True)
     right_from = np.cumsum(correct[order][::-1])[::-1]
     kept = len(certainties) - first
-    threshold = np.concatenate([[-np.inf], levels[:-1]])
-    return RejectionCurve(threshold, first / len(certainties), right_from[first] / kept)
+    return RejectionCurve(levels, first / len(certainties), right_from[first] / kept)
 
 
 def plot_rejection(model: Any, X: Any, y: Any, *, ax: Any = None) -> Any:

@@ -304,21 +304,30 @@ def _rejection(model: Any, fitted: FittedModel, test: Any, y_test: np.ndarray) -
         # The first point of the curve at which at least this share is rejected.
         at = int(np.searchsorted(curve.rejected, wanted - 1e-12))
         if at < len(curve.rejected) and (not lines or curve.rejected[at] > lines[-1][3]):
-            limit = max(float(curve.threshold[at]), 0.0)
+            limit = _short(float(curve.threshold[at - 1]), float(curve.threshold[at])) if at else "0"
             rejected, accuracy = 100 * curve.rejected[at], 100 * curve.accuracy[at]
-            lines.append((f"{rejected:.1f}", f"{accuracy:.2f}", f"{limit:.4f}", curve.rejected[at]))
+            lines.append((f"{rejected:.1f}", f"{accuracy:.2f}", limit, curve.rejected[at]))
     shown = table(
-        ("rows rejected, %", "accuracy of the rest, %", "relative distance at most"),
+        ("rows rejected, %", "accuracy of the rest, %", "--reject"),
         [line[:3] for line in lines],
-        caption="Thresholds for `protolearn predict --reject`",
+        caption="What `protolearn predict --reject` does on the test rows",
     )
     picture = draw("rejection", lambda ax: plot_rejection(model, test, y_test, ax=ax), said, height=3.0)
     return Section("rejection", "When it may say no", pair(figure(picture, said), shown))
 
 
+def _short(above: float, at_most: float) -> str:
+    """The shortest decimal number within (above, at_most]."""
+    for digits in range(2, 17):
+        number = np.floor(at_most * 10**digits) / 10**digits
+        if number > above:
+            return f"{number:.{digits}f}"
+    return repr(at_most)
+
+
 def _loading(kind: str, train: Any, fitted: FittedModel) -> Section:
     names = getattr(train, "columns", None)
-    n_columns = np.shape(train)[1]
+    n_columns = getattr(train, "shape", np.shape(train))[1]
     takes = (
         f"columns {', '.join(map(str, list(names)[:12]))}{', ...' if n_columns > 12 else ''}"
         if names is not None
@@ -327,7 +336,7 @@ def _loading(kind: str, train: Any, fitted: FittedModel) -> Section:
     lines = (
         'from protolearn import load\n\nmodel = load("model.json")\nmodel.predict(rows)\nmodel.predict_proba(rows)\n'
     )
-    shell = "protolearn predict model.json new.csv --proba\nprotolearn explain model.json new.csv --row 0\n"
+    shell = "protolearn predict model.json new.csv --proba\nprotolearn explain model.json new.csv --row 1\n"
     body = paragraph(
         "The model file that `protolearn fit --out model.json` writes takes raw rows, with the preparation of their "
         f"columns inside it: {takes}. Loading it runs nothing."

@@ -27,7 +27,7 @@ def uncertain_rows(model: Any, X: Any, y: Any) -> str:
     labels = np.asarray(y)[rows].tolist()
     cards = "".join(_card(int(row), why, label) for row, why, label in zip(rows, found, labels, strict=True))
     about = (
-        f"The {len(rows)} test rows nearest to a border between two classes; row 0 is the first of the test set. Bars "
+        f"The {len(rows)} test rows nearest to a border between two classes; row 1 is the first of the test set. Bars "
         "to the right speak for the prediction, bars to the left for the rival."
     )
     return paragraph(about) + f'<div class="cards">{cards}</div>'
@@ -40,7 +40,7 @@ def _card(row: int, why: Explanation, true: Any) -> str:
     largest = max((abs(part.contribution) for part in shown), default=0.0) or 1.0
     bars = "".join(_bar(part, part.contribution / largest) for part in shown)
     return (
-        f'<article class="card"><h3>Row {row}: {text(why.prediction)} ({verdict})</h3>'
+        f'<article class="card"><h3>Row {row + 1}: {text(why.prediction)} ({verdict})</h3>'
         f"<p>Prototype {why.prototype} ({text(why.prediction)}) is nearer than prototype {why.rival} "
         f"({text(why.rival_label)}); certainty {why.certainty:.3f} of 1.</p>{bars}{_change(why)}</article>"
     )
