@@ -94,7 +94,7 @@ def test_missing_in_a_column_that_was_complete_counts_as_the_median():
 
 
 def test_refusing_missing_values():
-    with pytest.raises(ValueError, match=r"Column age has no value .* in 1 rows, first in row 2; fill them in"):
+    with pytest.raises(ValueError, match=r"Column age has no value .* in 1 rows, row 2 among them"):
         Preparation(missing="refuse").fit(pl.DataFrame(ROWS))
     complete = pl.DataFrame(ROWS).drop_nulls()
     model = Preparation(missing="refuse").fit(complete)

@@ -8,7 +8,7 @@ from importlib import import_module
 
 import protolearn
 
-COMMANDS = ("compare", "demo", "methods")
+COMMANDS = ("fit", "predict", "explain", "compare", "methods", "demo", "completion")
 
 
 class UsageError(Exception):
@@ -46,8 +46,11 @@ def main(arguments: list[str] | None = None) -> int:
         # The reader of our output, such as `head`, has seen enough; Python must not complain when it closes stdout.
         sys.stdout = None
         return 0
-    except OSError as error:
-        return _failed(str(error), 1)
+    except (OSError, ValueError) as error:
+        # Libraries and our own parts say in a ValueError what is wrong with the data or a setting.
+        return _failed(" ".join(str(error).split()), 1)
+    except MemoryError:
+        return _failed("out of memory; take part of the rows.", 1)
 
 
 def _failed(message: str, code: int) -> int:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from protolearn.cli import JobError, UsageError
+from protolearn.cli.console import Progress, table
+from protolearn.cli.inputs import add_reading, check_classes, read, split_target
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from protolearn.experiments.comparison import Row
 
 
@@ -23,22 +23,33 @@ def add(commands: argparse._SubParsersAction) -> None:
         description="Cross-validate methods on the same folds, each tuned inside the training part. Writes rows.csv "
         "(one row a fold, as it is done), summary.csv, pairs.csv and comparison.html.",
     )
-    command.add_argument("train", metavar="TRAIN", help="table: CSV, TSV, Parquet, ARFF, libsvm or npz; - is stdin")
-    command.add_argument("--target", metavar="COLUMN", help='column of the labels; default "target"', default="target")
-    command.add_argument("--methods", nargs="+", metavar="METHOD", help="names, such as logm gmlvq 1-nn; default all")
-    command.add_argument("--folds", type=int, default=10, help="default 10")
-    command.add_argument("--out", type=Path, metavar="DIR", default=Path("comparison"), help="folder of the results")
-    command.add_argument("--resume", action="store_true", help="go on with the rows in the folder")
-    command.add_argument("--jobs", type=int, default=2, help="processes, one thread each; default 2")
-    command.add_argument("--seed", type=int, default=0, help="of the folds and of the methods; default 0")
+    command.add_argument("train", metavar="TRAIN", help="CSV, TSV, Parquet, ARFF, libsvm or npz, also .gz; - for stdin")
+    command.add_argument("--target", metavar="COLUMN", help="the column with the classes (libsvm and npz know theirs)")
+    command.add_argument(
+        "--methods", nargs="+", metavar="NAME", help="such as logm gmlvq 1-nn svm (default: all of them)"
+    )
+    command.add_argument("--folds", type=int, default=10, metavar="N", help="of the cross-validation (default 10)")
+    command.add_argument(
+        "--out", type=Path, default=Path("comparison"), metavar="DIR", help="folder of the results (default comparison)"
+    )
+    command.add_argument("--resume", action="store_true", help="go on with the rows that are in the folder")
+    command.add_argument("--jobs", type=int, default=2, metavar="N", help="processes of one thread each (default 2)")
+    command.add_argument("--missing", choices=("impute", "refuse"), default="impute", help="missing values")
+    command.add_argument("--scaling", choices=("minmax", "standard", "none"), default="minmax", help="of numbers")
+    command.add_argument("--categories", choices=("onehot", "ordinal"), default="onehot", help="of texts")
+    command.add_argument(
+        "--drop", metavar="COLUMN", action="append", default=[], help="leave out a column (repeatable)"
+    )
+    command.add_argument("--seed", type=int, default=0, help="of the folds and of the methods (default 0)")
+    add_reading(command)
     command.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
     """Compare, print the table, write the files."""
-    from protolearn.experiments.comparison import compare
+    from protolearn.experiments.comparison import compare, read_rows
     from protolearn.experiments.comparison_methods import chosen_methods
-    from protolearn.tables import Preparation, TableError
+    from protolearn.tables import Preparation
 
     try:
         methods = chosen_methods(options.methods)
@@ -46,120 +57,67 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError(str(error)) from None
     if options.folds < 2 or options.jobs < 1:
         raise UsageError("--folds must be at least 2 and --jobs at least 1.")
-    rows_file = options.out / "rows.csv"
-    if rows_file.exists() and not options.resume:
-        raise UsageError(f"{rows_file} holds rows of a run before; add --resume to go on, or choose another --out.")
-    rows: list[Row] = []
+    if options.out.exists() and not options.out.is_dir():
+        raise UsageError(f"{options.out} is a file; name a folder.")
+    path = options.out / "rows.csv"
+    if path.exists() and not options.resume:
+        raise UsageError(f"{path} holds rows of a run before; add --resume to go on, or choose another --out.")
+    X, y = split_target(read(options.train, options), options.target, options.train, options.drop)
+    check_classes(y, options.target or "target", options.train)
+    shown = _Rows(len(methods) * options.folds)
     try:
-        X, y = _table(options.train, options.target)
-        with _Progress(len(methods) * options.folds) as progress:
+        with shown.progress:
             rows = compare(
                 X,
                 y,
                 methods=methods,
                 folds=options.folds,
-                rows=rows_file,
+                rows=path,
                 resume=options.resume,
-                prepare=Preparation(),
-                name=Path(options.train).name.split(".")[0] or "stdin",
+                prepare=Preparation(options.categories, options.missing, options.scaling),
+                name=_name(options.train),
                 seed=options.seed,
                 jobs=options.jobs,
-                watch=progress.row,
+                watch=shown.add,
             )
-    except (TableError, ValueError) as error:
-        raise JobError(str(error)) from None
     except KeyboardInterrupt:
-        return _interrupted(rows_file, options)
+        done = read_rows(path) if path.exists() else []
+        if not done:
+            raise JobError("interrupted before there was anything to keep.") from None
+        _finish(done, options)
+        print(f"protolearn: interrupted; {path} has what is done, and --resume goes on with it.", file=sys.stderr)
+        return 1
     _finish(rows, options)
     return 0
 
 
-def _table(path: str, target: str) -> tuple[Any, np.ndarray]:
-    """The columns and the labels; rows without a label are left out, and said so."""
-    from protolearn.tables import TableError, read_table
+class _Rows:
+    """The progress, which begins with the rows that were there already."""
 
-    frame = read_table(path)
-    if target not in frame.columns:
-        listed = ", ".join(frame.columns[:20])
-        raise TableError(f"{path} has no column {target!r}; choose --target from {listed}.")
-    labelled = frame.drop_nulls(target)
-    if labelled.height < frame.height:
-        print(f"protolearn: {frame.height - labelled.height} rows without a label are left out.", file=sys.stderr)
-    if labelled.width < 2 or not labelled.height:
-        raise TableError(f"{path} has no columns beside {target!r}, or no rows with a label; check the file.")
-    return labelled.drop(target), labelled[target].to_numpy()
+    def __init__(self, total: int) -> None:
+        self.progress = Progress("comparing", total=total)
+        self.done = 0
+
+    def add(self, row: Row, done: int, total: int) -> None:
+        """One more row."""
+        self.progress.advance(done - self.done)
+        self.done = done
 
 
-def _interrupted(rows_file: Path, options: argparse.Namespace) -> int:
-    from protolearn.experiments.comparison import read_rows
-
-    done = read_rows(rows_file) if rows_file.exists() else []
-    if done:
-        _finish(done, options)
-    print("protolearn: interrupted; what is done is kept, and --resume goes on with it.", file=sys.stderr)
-    return 1
+def _name(train: str) -> str:
+    return "standard input" if train == "-" else Path(train).name.split(".")[0]
 
 
 def _finish(rows: list[Row], options: argparse.Namespace) -> None:
-    from protolearn.experiments.comparison_summary import CAUTION, SIGNIFICANT, pairs, summary, write_summary
+    from protolearn.experiments.comparison_summary import COLUMNS, cells, first_place, summary, write_summary
 
     lines = summary(rows)
-    _print_table(lines)
-    tests = pairs(rows)
-    if tests:
-        best = lines[0]["method"]
-        worse = [second for (first, second), test in tests.items() if first == best and test.p_value < SIGNIFICANT]
-        found = ", ".join(worse) if worse else "none of the others"
-        print(f"{best} ranks first; the signed ranks test puts it above {found} (p < {SIGNIFICANT}).")
-        print(CAUTION)
+    print(table([COLUMNS, *(cells(line) for line in lines)], right=[False, *[True] * (len(COLUMNS) - 1)], strong=1))
+    print()
+    for sentence in first_place(rows):
+        print(sentence)
     for line in lines:
         if line["error"]:
             print(f"{line['method']} failed: {line['error']}")
-    name = "standard input" if options.train == "-" else Path(options.train).name
-    written = write_summary(options.out, rows, f"{len(lines)} methods on {name}")
+    written = write_summary(options.out, rows, f"{len(lines)} methods on {_name(options.train)}")
     print("Written: " + ", ".join(map(str, [options.out / "rows.csv", *written])))
-
-
-def _print_table(lines: list[dict[str, Any]]) -> None:
-    from protolearn.experiments.comparison_summary import COLUMNS, cells
-
-    try:
-        from rich.box import SIMPLE
-        from rich.console import Console
-        from rich.table import Table
-    except ImportError:
-        raise JobError('The table needs rich; install it: pip install "protolearn[cli]"') from None
-    shown = Table(box=SIMPLE, pad_edge=False)
-    for number, column in enumerate(COLUMNS):
-        shown.add_column(column, justify="right" if number else "left", no_wrap=True)
-    for line in lines:
-        shown.add_row(*cells(line))
-    Console(width=None if sys.stdout.isatty() else 100, markup=False, highlight=False).print(shown)
-
-
-class _Progress:
-    """A bar on a terminal, nothing elsewhere."""
-
-    def __init__(self, total: int) -> None:
-        self.bar: Any = None
-        if sys.stderr.isatty():
-            from rich.console import Console
-            from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-            columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-            self.bar = Progress(*columns, console=Console(stderr=True), transient=True)
-            self.task = self.bar.add_task("comparing", total=total)
-
-    def __enter__(self) -> _Progress:
-        if self.bar is not None:
-            self.bar.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self.bar is not None:
-            self.bar.stop()
-
-    def row(self, row: Row, done: int, total: int) -> None:
-        """One more row."""
-        if self.bar is not None:
-            self.bar.update(self.task, completed=done, description=f"{row['method']}, fold {row['fold'] + 1}")

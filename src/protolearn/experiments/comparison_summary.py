@@ -81,6 +81,21 @@ def pairs(rows: Sequence[Row]) -> dict[tuple[str, str], SignedRanks]:
     return all_pairs({method: compared[method] for method in order})
 
 
+def first_place(rows: Sequence[Row]) -> list[str]:
+    """Which method ranks first, and above which others the signed ranks test puts it, in sentences."""
+    tests = pairs(rows)
+    if not tests:
+        return []
+    best = next(first for first, _ in tests)
+    worse = [second for (first, second), test in tests.items() if first == best and test.better < 0 and _differs(test)]
+    found = ", ".join(worse) if worse else "none of the others"
+    return [f"{best} ranks first; the signed ranks test puts it above {found} (p < {SIGNIFICANT}).", CAUTION]
+
+
+def _differs(test: SignedRanks) -> bool:
+    return test.p_value < SIGNIFICANT
+
+
 def write_summary(folder: Path, rows: Sequence[Row], title: str) -> list[Path]:
     """Write summary.csv, pairs.csv and comparison.html; returns their paths."""
     lines, tests = summary(rows), pairs(rows)
@@ -182,7 +197,7 @@ def _pair_table(tests: Mapping[tuple[str, str], SignedRanks]) -> str:
                 found.append("")
                 continue
             better = test.better if (column, row) in tests else -test.better
-            mark = "*" if test.p_value < SIGNIFICANT else ""
+            mark = "*" if _differs(test) else ""
             found.append(f"{'+' if better > 0 else '-' if better < 0 else ''}{test.p_value:.3f}{mark}")
         lines.append(found)
     caption = (

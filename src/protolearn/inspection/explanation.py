@@ -244,8 +244,10 @@ class _Decision:
     def _level_changes(self) -> list[tuple[float, Change]]:
         """Other levels of a category that change the decision by themselves."""
         preparation = self.units.preparation
-        found = []
-        for column in [] if preparation is None else np.flatnonzero(~preparation.is_number_):
+        found: list[tuple[float, Change]] = []
+        if preparation is None:
+            return found
+        for column in np.flatnonzero(~preparation.is_number_):
             for level in preparation.levels_[column]:
                 if level == self.cells[column]:
                     continue

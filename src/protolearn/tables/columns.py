@@ -82,12 +82,14 @@ def numbers(column: np.ndarray, name: str) -> np.ndarray:
                 result[row] = np.nan if is_missing(value) else float(value)
             except (TypeError, ValueError):
                 raise ValueError(
-                    f"Column {name} holds numbers in training, and {value!r:.40} in row {row}; mend or leave out that "
-                    "row."
+                    f"Column {name} holds numbers in training, and {value!r:.40} in row {row} (the first is 0); mend "
+                    "it or leave it out."
                 ) from None
     if np.isinf(result).any():
         row = int(np.flatnonzero(np.isinf(result))[0])
-        raise ValueError(f"Column {name} holds infinity in row {row}; replace it by a number or leave it empty.")
+        raise ValueError(
+            f"Column {name} holds infinity in row {row} (the first is 0); replace it by a number or leave it empty."
+        )
     return result
 
 

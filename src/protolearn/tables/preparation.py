@@ -279,8 +279,8 @@ class Preparation(TransformerMixin, BaseEstimator):
     def _refuse_missing(self, empty: np.ndarray, name: str) -> None:
         if self.missing == "refuse" and empty.any():
             raise ValueError(
-                f"Column {name} has no value (NaN or empty) in {empty.sum()} rows, first in row {int(empty.argmax())}; "
-                'fill them in, or choose missing="impute".'
+                f"Column {name} has no value (NaN or empty) in {empty.sum()} rows, row {int(empty.argmax())} among "
+                'them (the first is 0); fill them in, or choose missing="impute".'
             )
 
     def _learn_number(self, j: int, column: np.ndarray, name: str) -> np.ndarray:

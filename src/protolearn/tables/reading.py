@@ -29,6 +29,7 @@ TARGET = "target"
 """Name of the label column of formats that have no names: libsvm and npz."""
 
 _SUFFIXES = {"txt": "csv", "tab": "tsv", "pq": "parquet", "svm": "libsvm", "svmlight": "libsvm"}
+_OTHERS = ("xls", "xlsx", "ods", "json", "feather", "arrow", "mat", "h5", "pkl", "zip")
 _COMPRESSED = {"gz": "gz", "bz2": "bz2", "xz": "xz", "zst": "zst"}
 _MAGIC = {b"\x1f\x8b": "gz", b"BZh": "bz2", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zst"}
 # A dense table of this many numbers takes 4 GB.
@@ -103,7 +104,11 @@ def _decompressed(data: bytes, name: str) -> bytes:
     try:
         if kind == "zst":
             return _from_zstd(data)
-        return {"gz": gzip.decompress, "bz2": bz2.decompress, "xz": lzma.decompress, None: bytes}[kind](data)
+        if kind == "gz":
+            return gzip.decompress(data)
+        if kind == "bz2":
+            return bz2.decompress(data)
+        return lzma.decompress(data) if kind == "xz" else data
     except (OSError, EOFError, ValueError, lzma.LZMAError, zlib.error) as error:
         raise TableError(f"{name} is damaged: it cannot be decompressed ({error}); fetch it again.") from None
 
@@ -123,6 +128,8 @@ def _format_of(name: str, data: bytes) -> str:
         suffix = _SUFFIXES.get(parts[-1], parts[-1])
         if suffix in FORMATS:
             return suffix
+        if suffix in _OTHERS:
+            raise TableError(f"{name} is in a format that is not read here; save it as {', '.join(FORMATS)}.")
     if data.startswith(b"PAR1"):
         return "parquet"
     if data.startswith(b"PK\x03\x04"):
@@ -207,7 +214,7 @@ def _check_size(shape: tuple[int, ...], name: str) -> None:
         raise TableError(f"{name} has {shape[0]} rows and {shape[1]} columns, too many for memory; take part of it.")
 
 
-_READERS = {
+_READERS: dict[str, Any] = {
     "csv": partial(parse_text, (",", ";", "\t", "|")),
     "tsv": partial(parse_text, ("\t",)),
     "parquet": _parquet,
