@@ -200,8 +200,8 @@ def _pair_table(tests: Mapping[tuple[str, str], SignedRanks]) -> str:
             mark = "*" if _differs(test) else ""
             found.append(f"{'+' if better > 0 else '-' if better < 0 else ''}{test.p_value:.3f}{mark}")
         lines.append(found)
-    caption = (
-        "p-values of Wilcoxon's signed ranks test, LOGM (37); + where the method of the row is better, * below "
-        f"{SIGNIFICANT}"
+    about = (
+        "p-values of Wilcoxon's signed ranks test, (37) of Jin, Liu and Hou (2010): + where the method of the row is "
+        f"better than that of the column, * below {SIGNIFICANT}. {CAUTION}"
     )
-    return paragraph(CAUTION) + table(["", *methods], lines, caption=caption)
+    return paragraph(about) + table(["", *methods], lines, caption="p-values")

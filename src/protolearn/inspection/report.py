@@ -162,7 +162,7 @@ def _tradeoff(
     n_prototypes = len(fitted.classifier.prototypes_)
     best = max(rows, key=lambda row: row["accuracy"])
     said = (
-        f"Accuracy by number of prototypes; the best of {len(rows)} sizes is {best['prototypes']} with "
+        f"Accuracy by number of prototypes; the best of {len(rows)} sizes is {best['prototypes']:g} with "
         f"{100 * best['accuracy']:.1f} %."
     )
     picture = draw(name, lambda ax: plot_tradeoff(rows, chosen=n_prototypes, ax=ax), said)
@@ -308,9 +308,9 @@ def _rejection(model: Any, fitted: FittedModel, test: Any, y_test: np.ndarray) -
             rejected, accuracy = 100 * curve.rejected[at], 100 * curve.accuracy[at]
             lines.append((f"{rejected:.1f}", f"{accuracy:.2f}", limit, curve.rejected[at]))
     shown = table(
-        ("rows rejected, %", "accuracy of the rest, %", "--reject"),
+        ("rows rejected, %", "accuracy of the rest, %", "threshold"),
         [line[:3] for line in lines],
-        caption="What `protolearn predict --reject` does on the test rows",
+        caption="Thresholds of `protolearn predict --reject`, on the test rows",
     )
     picture = draw("rejection", lambda ax: plot_rejection(model, test, y_test, ax=ax), said, height=3.0)
     return Section("rejection", "When it may say no", pair(figure(picture, said), shown))

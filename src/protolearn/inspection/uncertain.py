@@ -85,4 +85,4 @@ def _sentence(change: Change) -> str:
 def _value(value: Any) -> str:
     if value is None:
         return "missing"
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
