@@ -41,7 +41,7 @@ def test_methods_lists_every_one(capsys):
     import protolearn
 
     assert cli.main(["methods"]) == 0
-    assert len(capsys.readouterr().out.splitlines()) == len(protolearn.__all__)
+    assert len(capsys.readouterr().out.splitlines()) == 1 + len(protolearn.__all__)
 
 
 def test_wrong_use_ends_with_2(capsys):

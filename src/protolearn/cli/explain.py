@@ -88,19 +88,19 @@ def _changes(why: Explanation) -> list[str]:
     lines = ["Another decision needs"]
     if why.smallest_change:
         shown = why.smallest_change[:_MOST_CHANGES]
-        steps = ", ".join(f"{change.column} {short(change.value)} -> {short(change.border)}" for change in shown)
         left = len(why.smallest_change) - len(shown)
-        more = f" and {left} smaller changes" if left else ""
-        lines.append(f"  together, the least: {steps}{more} ({shown[0].leads_to})")
+        steps = [f"{change.column} {short(change.value)} -> {short(change.border)}" for change in shown]
+        steps += [f"{left} smaller changes"] if left else []
+        lines.append(f"  the least, together: {', '.join(steps)}; then {shown[0].leads_to}")
     for change in why.single_changes[:_MOST_CHANGES]:
-        lines.append(f"  or alone: {change.column} {_condition(change.value, change.border)} ({change.leads_to})")
+        lines.append(f"  or alone: {change.column} {_condition(change.value, change.border)}; then {change.leads_to}")
     return lines
 
 
 def _condition(value: Any, border: Any) -> str:
     if isinstance(border, str) or isinstance(value, str | None):
         return f"{short(value)} -> {short(border)}"
-    return f"{'above' if border > value else 'below'} {short(border)} (is {short(value)})"
+    return f"{'above' if border > value else 'below'} {short(border)}"
 
 
 def short(value: Any) -> str:

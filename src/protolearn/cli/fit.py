@@ -138,6 +138,8 @@ class _Job:
         frame = read(options.train, options)
         X, y = split_target(frame, options.target, options.train, options.drop)
         check_classes(y, options.target or "target", options.train)
+        # What is wrong with a column is said once, with the row of the file, not of a part of it.
+        self.preparation.fit(X)
         if options.test is None:
             self.X, self.X_test, self.y, self.y_test = self._split(X, y)
         else:

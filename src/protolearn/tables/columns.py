@@ -59,7 +59,9 @@ def holds_numbers(column: np.ndarray, name: str) -> bool:
     """Whether a column is one of numbers; one of texts otherwise. Dates are neither."""
     kind = column.dtype.kind
     if kind in "mM":
-        raise ValueError(f"Column {name} holds dates or times; turn them into numbers, or leave the column out.")
+        raise ValueError(
+            f"Column {name} holds dates or times; turn them into numbers, or leave the column out (--drop)."
+        )
     if kind in _PLAIN_NUMBERS:
         return True
     present = [value for value in column if not is_missing(value)]

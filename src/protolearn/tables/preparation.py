@@ -280,7 +280,7 @@ class Preparation(TransformerMixin, BaseEstimator):
         if self.missing == "refuse" and empty.any():
             raise ValueError(
                 f"Column {name} has no value (NaN or empty) in {empty.sum()} rows, row {int(empty.argmax())} among "
-                'them (the first is 0); fill them in, or choose missing="impute".'
+                'them (the first is 0); fill them in, or impute them (missing="impute", --missing impute).'
             )
 
     def _learn_number(self, j: int, column: np.ndarray, name: str) -> np.ndarray:
@@ -297,7 +297,7 @@ class Preparation(TransformerMixin, BaseEstimator):
         if len(counts) > self.max_categories:
             raise ValueError(
                 f"Column {name} has {len(counts)} different texts, more than max_categories={self.max_categories}; "
-                "leave it out, turn it into numbers, or raise max_categories."
+                "leave it out (--drop), turn it into numbers, or raise max_categories."
             )
         levels = sorted(counts)
         self.levels_.append(levels)
