@@ -76,12 +76,9 @@ def test_same_folds_and_scaling_for_all(iris):
         assert rows[2 * fold]["accuracy"] == pytest.approx(model.score(scale.transform(X[test]), y[test]), abs=0)
 
 
-def test_jobs_do_not_change_the_rows(iris, tmp_path):
-    one = compare(*iris, methods=["LOGM", "GLVQ"], folds=2, jobs=1)
-    two = compare(*iris, methods=["LOGM", "GLVQ"], folds=2, jobs=2, rows=tmp_path / "rows.csv")
-    assert without_times(one) == without_times(two)
-    stored = RowFile(tmp_path / "rows.csv", json.loads((tmp_path / "rows.json").read_text()), True).rows()
-    assert stored == two
+def test_the_file_holds_the_rows(iris, tmp_path):
+    rows = compare(*iris, methods=["LVQ1", "1-NN"], folds=2, jobs=1, rows=tmp_path / "rows.csv")
+    assert RowFile(tmp_path / "rows.csv", json.loads((tmp_path / "rows.json").read_text()), True).rows() == rows
 
 
 def test_more_methods_later_and_half_a_line_is_cut(iris, tmp_path):
@@ -148,14 +145,17 @@ def test_too_little_data(y, folds, message):
 
 
 def test_killed_half_way_and_resumed_is_the_same_table(iris, tmp_path):
-    """The whole process group gets SIGKILL once some rows are there, while others are being made."""
+    """The whole process group gets SIGKILL once some rows are there, while two processes make others.
+
+    What these two have done is what one process does, too.
+    """
     code = (
         "import sys, time\n"
         "from sklearn.datasets import load_iris\n"
         "from protolearn.experiments.comparison import compare\n"
         "X, y = load_iris(return_X_y=True)\n"
         "watch = lambda row, done, total: time.sleep(0.05)\n"
-        "compare(X, y, methods=['1-NN', 'LVQ1', 'LOGM'], folds=5, rows=sys.argv[1], watch=watch)\n"
+        "compare(X, y, methods=['1-NN', 'LVQ1', 'Learn1NN'], folds=5, rows=sys.argv[1], watch=watch)\n"
     )
     path = tmp_path / "rows.csv"
     run = subprocess.Popen([sys.executable, "-c", code, str(path)], start_new_session=True)
@@ -165,7 +165,7 @@ def test_killed_half_way_and_resumed_is_the_same_table(iris, tmp_path):
     os.killpg(run.pid, signal.SIGKILL)
     run.wait()
     assert 3 <= len(read(path)) < 15
-    methods = ["1-NN", "LVQ1", "LOGM"]
+    methods = ["1-NN", "LVQ1", "Learn1NN"]
     resumed = compare(*iris, methods=methods, folds=5, rows=path, resume=True, jobs=1)
     whole = compare(*iris, methods=methods, folds=5, jobs=1)
     assert without_times(resumed) == without_times(whole)
