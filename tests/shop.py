@@ -25,3 +25,26 @@ def write_shop(path, n=300, seed=1):
 def run(*arguments):
     """A command in this process; its exit code."""
     return cli.main([str(argument) for argument in arguments])
+
+
+def mutated(data, rng):
+    """A file with a few bytes changed, inserted, removed, repeated or swapped, or cut off."""
+    data = bytearray(data)
+    for _ in range(rng.integers(1, 5)):
+        at, kind = int(rng.integers(len(data))), rng.integers(6)
+        if kind == 0:
+            data[at] = int(rng.integers(256))
+        elif kind == 1:
+            data.insert(at, int(rng.choice(list(b",;\"\n\r\t\x00\xff'#"))))
+        elif kind == 2:
+            del data[at : at + int(rng.integers(1, 30))]
+        elif kind == 3 and at:
+            del data[at:]
+        elif kind == 4:
+            data[at:at] = data[: int(rng.integers(60))]
+        else:
+            other = int(rng.integers(len(data)))
+            data[at], data[other] = data[other], data[at]
+        if not data:
+            break
+    return bytes(data)

@@ -17,8 +17,13 @@ def _controller() -> ThreadpoolController:
     return ThreadpoolController()
 
 
+def one_blas_thread() -> AbstractContextManager:
+    """A context in which BLAS uses one thread."""
+    return _controller().limit(limits=1, user_api="blas")
+
+
 def blas_threads(multiply_adds: float) -> AbstractContextManager:
     """A context in which BLAS uses one thread for small work, and as many as it likes for large."""
     if multiply_adds >= _WORTH_A_THREAD:
         return nullcontext()
-    return _controller().limit(limits=1, user_api="blas")
+    return one_blas_thread()

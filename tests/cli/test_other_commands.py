@@ -6,14 +6,16 @@ import os
 import pty
 import subprocess
 import sys
+from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 
 import protolearn
 from protolearn.cli import console
 from protolearn.tables import read_table
-from shop import run
+from shop import mutated, run
 
 
 def test_tables_and_emphasis(monkeypatch):
@@ -145,3 +147,22 @@ def test_as_a_module_into_a_reader_that_has_seen_enough():
     found = subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=True)
     assert found.stderr == ""
     assert found.stdout.startswith("method")
+
+
+def test_mutated_tables_and_models_end_in_a_sentence_or_a_result(shop, capsys):
+    """200 mutated tables into predict, 20 into fit, 100 mutated models: an exit code, never a traceback."""
+    whole = Path(shop).read_bytes()
+    assert run("fit", shop, "--target", "bought", "--prototypes", 1, "--set", "max_iter=5") == 0
+    sound = Path("model.json").read_bytes()
+    rng = np.random.default_rng(0)
+    codes = []
+    for number in range(200):
+        Path("m.csv").write_bytes(mutated(whole, rng))
+        codes.append(run("predict", "model.json", "m.csv", "--reject", "0.1"))
+        if number % 10 == 0:
+            codes.append(run("fit", "m.csv", "--target", "bought", "--prototypes", 1, "--out", "m.json"))
+    assert set(codes) >= {0, 1}
+    for _ in range(100):
+        Path("model.json").write_bytes(mutated(sound, rng))
+        assert run("predict", "model.json", shop) == (0 if Path("model.json").read_bytes() == sound else 1)
+    assert "Traceback" not in capsys.readouterr().err

@@ -12,6 +12,7 @@ import pyarrow
 import pytest
 
 from protolearn.tables import TableError, read_table
+from shop import mutated
 
 FRAME = pl.DataFrame({"age": [20.5, None, 30.0], "colour": ["red", "bl,ue", None], "n": [1, 2, 3]})
 CSV = b'age,colour,n\n20.5,red,1\n?,"bl,ue",2\n 30.0 ,NA,3\n'
@@ -166,28 +167,6 @@ def test_without_polars_it_says_what_to_install(tmp_path, monkeypatch):
     (tmp_path / "t.csv").write_bytes(CSV)
     with pytest.raises(TableError, match=r'pip install "protolearn\[cli\]"'):
         read_table(tmp_path / "t.csv")
-
-
-def mutated(data, rng):
-    data = bytearray(data)
-    for _ in range(rng.integers(1, 5)):
-        at, kind = int(rng.integers(len(data))), rng.integers(6)
-        if kind == 0:
-            data[at] = int(rng.integers(256))
-        elif kind == 1:
-            data.insert(at, int(rng.choice(list(b",;\"\n\r\t\x00\xff'#"))))
-        elif kind == 2:
-            del data[at : at + int(rng.integers(1, 30))]
-        elif kind == 3 and at:
-            del data[at:]
-        elif kind == 4:
-            data[at:at] = data[: int(rng.integers(60))]
-        else:
-            other = int(rng.integers(len(data)))
-            data[at], data[other] = data[other], data[at]
-        if not data:
-            break
-    return bytes(data)
 
 
 def by_hand(data):
