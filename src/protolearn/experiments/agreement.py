@@ -26,6 +26,7 @@ from protolearn.experiments.datasets import load
 from protolearn.experiments.programs import run_c, run_js
 from protolearn.experiments.report import provenance, table, write_section
 from protolearn.export import export_c, export_js, to_onnx
+from protolearn.export.c import DTYPES
 from protolearn.metrics import METRICS
 from protolearn.metrics.omega import Omega
 from protolearn.plain import plain_model
@@ -85,16 +86,25 @@ def near_ties(D: np.ndarray) -> np.ndarray:
     return two[:, 1] - two[:, 0] < NEAR * np.maximum(np.abs(two[:, 1]), 1e-300)
 
 
-def compare(models: Sequence[tuple[str, Any]], train: np.ndarray, test: np.ndarray, y: np.ndarray) -> Iterator[dict]:
+def compare(
+    models: Sequence[tuple[str, Any]],
+    train: np.ndarray,
+    test: np.ndarray,
+    y: np.ndarray,
+    dtypes: Sequence[str] = DTYPES,
+) -> Iterator[dict]:
     """Export each fitted model and count, on the test rows, labels that differ and are not near ties."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         exports, modules, whose = [], [], []
         for number, (_, model) in enumerate(models):
-            for dtype in ("float32", "int8", "int16"):
+            for dtype in dtypes:
                 if dtype != "float32" and plain_model(model).bias is not None:
                     continue
-                exports.append(export_c(model, folder / f"m{number}_{dtype}.h", dtype=dtype, X=train))
+                with warnings.catch_warnings():
+                    # Labels that fixed point changes are what is counted here.
+                    warnings.simplefilter("ignore")
+                    exports.append(export_c(model, folder / f"m{number}_{dtype}.h", dtype=dtype, X=train))
                 whose.append((number, dtype))
             modules.append(folder / f"m{number}.mjs")
             export_js(model, modules[-1])
@@ -184,7 +194,7 @@ def summary(rows: Sequence[dict[str, str]]) -> str:
     lines.append(("all", *_line(rows)))
     header = (
         "set", "models", "labels compared", "near ties", "C differs", "onnxruntime differs", "JavaScript differs",
-        "int8: mean, worst change of accuracy", "int16", "largest difference of a probability",
+        "int8: mean, worst change of accuracy", "within 1 point or 1 row", "int16", "largest difference of a probability",
     )  # fmt: skip
     return table(header, lines)
 
@@ -195,6 +205,9 @@ def _line(rows: Sequence[dict[str, str]]) -> tuple:
     for dtype in ("int8", "int16"):
         change = [100 * (float(row[dtype]) - float(row["accuracy"])) for row in rows if row[dtype]]
         changes.append(f"{np.mean(change):+.2f}, {min(change):+.2f}")
+        if dtype == "int8":
+            allowed = [max(1.0, 100.01 / int(row["rows"])) for row in rows if row[dtype]]
+            changes.append(f"{100 * np.mean(np.abs(change) <= allowed):.1f}%")
     return len(rows), *counts, *changes, max((row["probability"] for row in rows), key=float)
 
 

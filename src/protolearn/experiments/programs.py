@@ -72,7 +72,9 @@ def available(command: str) -> bool:
     return shutil.which(command) is not None
 
 
-def run_c(folder: Path, exports: Sequence[CExport], rows: Sequence[np.ndarray]) -> list[Answers]:
+def run_c(
+    folder: Path, exports: Sequence[CExport], rows: Sequence[np.ndarray], options: Sequence[str] = ("-O1",)
+) -> list[Answers]:
     """Compile headers `<prefix>.h` of a folder into one program and run each over its rows."""
     functions, cases = [], []
     for number, export in enumerate(exports):
@@ -91,9 +93,9 @@ def run_c(folder: Path, exports: Sequence[CExport], rows: Sequence[np.ndarray]) 
     source = folder / "main.c"
     source.write_text(_MAIN.format(includes=includes, functions="".join(functions), cases="\n".join(cases)))
     program = folder / "main"
-    subprocess.run([*HOST, *WARNINGS, "-O1", str(source), "-o", str(program), "-lm"], check=True)
+    subprocess.run([*HOST, *WARNINGS, *options, str(source), "-o", str(program), "-lm"], check=True)
     found = []
-    for number, (export, X) in enumerate(zip(exports, rows, strict=True)):
+    for number, X in enumerate(rows):
         data, result = folder / "rows.bin", folder / "answers.bin"
         data.write_bytes(np.ascontiguousarray(X, dtype=np.float32).tobytes())
         subprocess.run([str(program), str(number), str(data), str(result)], check=True)
@@ -118,7 +120,11 @@ process.stdout.write(JSON.stringify(results));
 """
     jobs = [{"module": str(module), "rows": np.asarray(X).tolist()} for module, X in zip(modules, rows, strict=True)]
     found = subprocess.run(
-        ["node", "--input-type=module", "-e", script], input=json.dumps(jobs), capture_output=True, text=True, check=True
+        ["node", "--input-type=module", "-e", script],
+        input=json.dumps(jobs),
+        capture_output=True,
+        text=True,
+        check=True,
     )
     return json.loads(found.stdout)
 
@@ -140,7 +146,9 @@ def object_size(folder: Path, export: CExport, target: str) -> ObjectSize:
     else:
         body = f"{export.dtype}_t q[{upper}_N_USED]; {name}_quantize(x, q); return {name}_predict(q);"
     source, result = folder / f"{name}_only.c", folder / f"{name}_only.o"
-    source.write_text(f'#include "{name}.h"\nint classify(const float *x);\nint classify(const float *x)\n{{ {body} }}\n')
+    source.write_text(
+        f'#include "{name}.h"\nint classify(const float *x);\nint classify(const float *x)\n{{ {body} }}\n'
+    )
     compiler, *options = TARGETS[target]
     # A freestanding compiler has stdint.h even where no C library is installed for it.
     free = ["-ffreestanding"] if compiler.startswith("arm") else []

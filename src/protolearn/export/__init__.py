@@ -4,11 +4,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from protolearn.export.c import CExport as CExport
-    from protolearn.export.c import export_c as export_c
-    from protolearn.export.js import export_js as export_js
-    from protolearn.export.js import module_source as module_source
-    from protolearn.export.onnx import to_onnx as to_onnx
+    from protolearn.export.c import CExport, export_c
+    from protolearn.export.js import export_js, module_source
+    from protolearn.export.onnx import to_onnx
+
+__all__ = ["CExport", "export_c", "export_js", "module_source", "to_onnx"]
 
 _HOMES = {"CExport": "c", "export_c": "c", "export_js": "js", "module_source": "js", "to_onnx": "onnx"}
 

@@ -28,8 +28,8 @@ def _opening(model: PlainModel | FixedPointModel, plain: PlainModel, size: Size)
     names = ", ".join(f"{j} {comment(text)}" for j, text in enumerate(plain.feature_names[:200]))
     more = ", ..." if plain.n_inputs > 200 else ""
     maths = "#include <math.h>\n" if plain.bias is not None else ""
-    return f"""/* Nearest prototype classifier written by protolearn: {plain.n_prototypes} prototypes, {plain.n_inputs} inputs,
-   {plain.n_classes} classes, {dtype}.
+    numbers = f"{plain.n_prototypes} prototypes, {plain.n_inputs} inputs, {plain.n_classes} classes, {dtype}"
+    return f"""/* Nearest prototype classifier written by protolearn: {numbers}.
    flash: {size.flash} bytes of tables ({tables}), without code and class names
    ram:   {size.ram} bytes: one row and what predict holds
    inputs: {names}{more}
@@ -42,11 +42,13 @@ def _opening(model: PlainModel | FixedPointModel, plain: PlainModel, size: Size)
 #define $_FLASH PROGMEM
 #define $_READ_8(p) pgm_read_byte(p)
 #define $_READ_16(p) pgm_read_word(p)
+#define $_READ_32(p) pgm_read_dword(p)
 #define $_READ_FLOAT(p) pgm_read_float(p)
 #else
 #define $_FLASH
 #define $_READ_8(p) (*(p))
 #define $_READ_16(p) (*(p))
+#define $_READ_32(p) (*(p))
 #define $_READ_FLOAT(p) (*(p))
 #endif
 
@@ -82,6 +84,7 @@ def _tables(model: PlainModel | FixedPointModel, plain: PlainModel) -> str:
         if model.maps is not None:
             add("maps", kind, model.maps)
             add("multipliers", "int16_t", model.multiplier)
+            add("starts", "int32_t", model.start)
         if model.offset.size > 1:
             add("offset", "float", model.offset)
         if model.factor.size > 1:
@@ -242,8 +245,8 @@ def _integer_code(model: FixedPointModel) -> str:
     factor = float32(float(model.factor[0])) if model.factor.size == 1 else "$_READ_FLOAT(&@_factor[j])"
     result = f"uint{bits}_t"
     top = model.top
-    code = f"""/* Fixed point: a distance of 1 stands for {model.unit:.6g}. Nothing overflows: inputs lie within +-{top}, so that
-   a distance is at most {largest}, below 2^{bits}{_sums(model, sums)}. */
+    code = f"""/* Fixed point: a distance of 1 stands for {model.unit:.6g}. Nothing overflows: inputs lie within
+   +-{top}, so that a distance is at most {largest}, below 2^{bits}{_sums(model, sums)}. */
 #define $_TOP {top}
 
 /* A row of $_N_INPUTS floats as the $_N_USED integers that predict takes: clipped to the range the scales were learned
@@ -264,12 +267,12 @@ static inline void @_quantize(const float *x, {kind} *q)
 """
     wide = "int64_t" if bits == 64 else "int32_t"
     if model.maps is not None:
-        rank, limit = model.maps.shape[1], 8 * top
+        rank, limit = model.maps.shape[1], model.limit
         image = "int16_t" if model.dtype == "int8" else "int32_t"
         code += f"""
 #define $_RANK {rank}
 
-/* A row of integers under map s, on the grid of the prototypes, clipped to 8 times their range. */
+/* A row of integers under map s, on the grid of the prototypes and measured from their middle. */
 static inline void @_map(const {kind} *x, uint16_t s, {image} *z)
 {{
     uint16_t j, k;
@@ -284,6 +287,7 @@ static inline void @_map(const {kind} *x, uint16_t s, {image} *z)
             v = -((-v + ((int64_t)1 << {model.shift - 1})) >> {model.shift});
         else
             v = (v + ((int64_t)1 << {model.shift - 1})) >> {model.shift};
+        v += (int32_t)$_READ_32(&@_starts[s][k]);
         z[k] = ({image})(v < -(int64_t){limit} ? -(int64_t){limit} : v > {limit} ? {limit} : v);
     }}
 }}

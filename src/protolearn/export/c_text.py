@@ -34,7 +34,8 @@ def string(text: str) -> str:
 
 def float32(value: float) -> str:
     """A float literal, shortest that reads back the same."""
-    number = np.float32(0.0 if abs(value) < _SMALLEST else value)
+    with np.errstate(over="ignore"):
+        number = np.float32(0.0 if abs(value) < _SMALLEST else value)
     if not np.isfinite(number):
         raise ValueError(f"The number {value:g} of the model does not fit float32; scale the features first.")
     text = str(number)

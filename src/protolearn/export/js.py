@@ -10,13 +10,27 @@ import numpy as np
 
 from protolearn.export.model_file import write_bytes
 from protolearn.plain import PlainModel, plain_model
+from protolearn.plain.model import RawColumn
 
 _CODE = """
 function checked(row) {
-  const values = Array.isArray(row) || ArrayBuffer.isView(row) ? Array.from(row) : featureNames.map((name) => row[name]);
-  if (values.length !== featureNames.length || !values.every((v) => typeof v === "number" && Number.isFinite(v)))
-    throw new Error(`A row has ${featureNames.length} finite numbers, in the order or under the names of featureNames.`);
+  let values = Array.isArray(row) || ArrayBuffer.isView(row) ? Array.from(row) : featureNames.map((name) => row[name]);
+  if (values.length !== featureNames.length) values = [NaN];
+  else if (rawColumns) values = rawColumns.flatMap((column, j) => inputs(column, values[j]));
+  if (!values.every((v) => typeof v === "number" && Number.isFinite(v)))
+    throw new Error(`A row has ${featureNames.length} %(what)s, in the order or under the names of featureNames.`);
   return columns ? columns.map((j) => values[j]) : values;
+}
+
+// A value of a table as numbers: whether it is missing, then its number, its code, or 1 for its level.
+function inputs(column, value) {
+  const missing = value === null || value === undefined || value === "" || Number.isNaN(value);
+  if (missing && column.refuses) throw new Error(`A row needs a value of ${column.name}.`);
+  const flag = column.flagged ? [missing ? 1 : 0] : [];
+  if (!column.levels) return [...flag, missing ? column.fill : value];
+  const code = missing ? -1 : column.levels.indexOf(String(value));
+  if (column.coded) return [...flag, code < 0 ? column.fill : code];
+  return [...flag, ...column.levels.map((_, k) => (k === code ? 1 : 0))];
 }
 
 /** Index in `classes` of each prototype: prototypes are in the order of their classes. */
@@ -102,6 +116,8 @@ def module_source(model: Any) -> str:
     """
     plain = model if isinstance(model, PlainModel) else plain_model(model)
     mixture = plain.bias is not None
+    raw = plain.raw_columns
+    names = list(plain.feature_names) if raw is None else [column.name for column in raw]
     arrays = {
         "columns": plain.columns,
         "classEnds": plain.class_ends,
@@ -115,7 +131,8 @@ def module_source(model: Any) -> str:
         f"// Nearest prototype classifier written by protolearn: {plain.n_prototypes} prototypes, {plain.n_classes} "
         "classes.",
         f"export const classes = {_json([_value(label) for label in plain.classes])};",
-        f"export const featureNames = {_json(list(plain.feature_names))};",
+        f"export const featureNames = {_json(names)};",
+        f"const rawColumns = {_json(None if raw is None else [_column(column) for column in raw])};",
         *(f"const {name} = {_json(None if array is None else array.tolist())};" for name, array in arrays.items()),
         f"const link = {_json('difference' if mixture else plain.link)};",
         f"const slope = {_json(1.0 if mixture else plain.slope)};",
@@ -123,6 +140,9 @@ def module_source(model: Any) -> str:
     slots = {"global": "0", "class": "labels[i]", "prototype": "i"}
     words = {
         "slot": slots[plain.scope],
+        "what": "finite numbers"
+        if raw is None
+        else "values: finite numbers, and texts where the training set had them",
         "mixture": ", minus the logarithm of its density" if mixture else "",
         "sum": ", or minus the logarithm of the sum of its densities" if mixture else "",
     }
@@ -133,7 +153,8 @@ def export_js(model: Any, path: str | os.PathLike) -> None:
     """Write a fitted classifier as an ES module without dependencies, for a web page or node.
 
     The module has `predict(row)`, `probabilities(row)`, `distances(row)`, `classes` and `featureNames`; a row is an
-    array, or an object with the names of the features. It computes in float64, as Python does.
+    array, or an object with the names of the features, of a table's columns where the model begins with a Preparation,
+    texts and missing values as they are. It computes in float64, as Python does.
 
     Parameters
     ----------
@@ -146,6 +167,10 @@ def export_js(model: Any, path: str | os.PathLike) -> None:
         Where the model cannot be written; no file is written then.
     """
     write_bytes(path, module_source(model).encode("ascii"))
+
+
+def _column(column: RawColumn) -> dict[str, Any]:
+    return {**vars(column), "levels": None if column.levels is None else list(column.levels)}
 
 
 def _value(label: Any) -> Any:

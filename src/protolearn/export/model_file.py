@@ -76,6 +76,7 @@ _KINDS: dict[str, Any] = {
 }
 _OTHERS = {
     "StructuralRiskSelector": "protolearn.selection.srm",
+    "ColumnChoice": "protolearn.estimators.columns",
     "Preparation": "protolearn.tables.preparation",
     "Pipeline": "sklearn.pipeline",
     "StandardScaler": "sklearn.preprocessing",

@@ -9,14 +9,17 @@ and probabilities are those of Python.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
 import numpy as np
 from sklearn.pipeline import Pipeline
 
+from protolearn.estimators.columns import ColumnChoice
 from protolearn.plain import PlainModel, plain_model
 from protolearn.plain.folding import from_classifier
+from protolearn.tables import Preparation
 
 # ONNX 1.12; onnxruntime 1.12 and later run it.
 OPSET = 17
@@ -54,6 +57,13 @@ def to_onnx(model: Any, *, target_opset: int = OPSET) -> Any:
         model = model.best_estimator_
     classifier = model.steps[-1][1] if isinstance(model, Pipeline) else model
     plain_model(classifier)
+    first = model.steps[0][1] if isinstance(model, Pipeline) else model
+    if isinstance(first, Preparation) and not first.is_number_.all():
+        name = first.column_names()[int(np.argmin(first.is_number_))]
+        raise ValueError(
+            f"The ONNX model takes rows of numbers, and column {name} holds texts; turn it into numbers before fit, or "
+            "export to JavaScript."
+        )
     _onnx_classes(classifier.classes_)
     return convert_sklearn(
         model,
@@ -66,7 +76,7 @@ def to_onnx(model: Any, *, target_opset: int = OPSET) -> Any:
 
 @cache
 def register_converters() -> None:
-    """Tell skl2onnx how every classifier of the library, and LMNN, is written; `to_onnx` calls it."""
+    """Tell skl2onnx how the classifiers of the library, and its steps before them, are written; `to_onnx` calls it."""
     try:
         from skl2onnx import update_registered_converter
         from skl2onnx.common.shape_calculator import calculate_linear_classifier_output_shapes
@@ -90,7 +100,9 @@ def register_converters() -> None:
                 _convert_classifier,
                 options=options,
             )
-    update_registered_converter(protolearn.LMNN, "ProtolearnLMNN", _mapped_shape, _convert_map)
+    update_registered_converter(protolearn.LMNN, "ProtolearnLMNN", _shape_of(_n_components), _convert_map)
+    update_registered_converter(ColumnChoice, "ProtolearnColumnChoice", _shape_of(_n_kept), _convert_columns)
+    update_registered_converter(Preparation, "ProtolearnPreparation", _shape_of(_n_prepared), _convert_preparation)
 
 
 def _onnx_classes(classes: np.ndarray) -> np.ndarray:
@@ -208,10 +220,55 @@ def _relative(graph: _Graph, distances: Any) -> Any:
     return graph("Where", graph("IsInf", distances), infinite, relative)
 
 
-def _mapped_shape(operator: Any) -> None:
-    """Rows of LMNN's output: one number a component."""
-    kind = type(operator.inputs[0].type)
-    operator.outputs[0].type = kind([operator.inputs[0].type.shape[0], len(operator.raw_operator.components_)])
+def _n_components(step: Any) -> int:
+    return len(step.components_)
+
+
+def _n_kept(step: Any) -> int:
+    return int(step.get_support().sum())
+
+
+def _n_prepared(step: Any) -> int:
+    return len(step.factor_)
+
+
+def _shape_of(n_columns: Callable[[Any], int]) -> Callable[[Any], None]:
+    """What tells skl2onnx the shape of a transformer's output."""
+
+    def shape(operator: Any) -> None:
+        given = operator.inputs[0].type
+        operator.outputs[0].type = type(given)([given.shape[0], n_columns(operator.raw_operator)])
+
+    return shape
+
+
+def _convert_columns(scope: Any, operator: Any, container: Any) -> None:
+    graph = _Graph(container.target_opset)
+    kept = operator.raw_operator.get_support(indices=True).astype(np.int64)
+    graph("Gather", operator.inputs[0], kept, axis=1, output_names=[operator.outputs[0].full_name]).add_to(
+        scope, container
+    )
+
+
+def _convert_preparation(scope: Any, operator: Any, container: Any) -> None:
+    """Missing numbers filled in and told by inputs of their own, then scaled."""
+    from onnx import TensorProto
+    from skl2onnx.common.data_types import DoubleTensorType
+
+    step = operator.raw_operator
+    graph = _Graph(container.target_opset)
+    wide = isinstance(operator.inputs[0].type, DoubleTensorType)
+    x = graph("Cast", operator.inputs[0], to=TensorProto.DOUBLE)
+    missing = graph("IsNaN", x)
+    filled = graph("Where", missing, step.fill_.astype(np.float64), x)
+    flags = graph("Cast", missing, to=TensorProto.DOUBLE)
+    both = graph("Concat", flags, filled, axis=1)
+    n = step.n_features_in_
+    order = [place for j in range(n) for place in ([j, n + j] if step.had_missing_[j] else [n + j])]
+    values = graph("Gather", both, np.array(order, dtype=np.int64), axis=1)
+    scaled = graph("Mul", graph("Sub", values, step.offset_.astype(np.float64)), step.factor_.astype(np.float64))
+    kind = TensorProto.DOUBLE if wide else TensorProto.FLOAT
+    graph("Cast", scaled, to=kind, output_names=[operator.outputs[0].full_name]).add_to(scope, container)
 
 
 def _convert_map(scope: Any, operator: Any, container: Any) -> None:

@@ -2,11 +2,11 @@
 
     q_j  = round((x_j - offset_j) factor_j), clipped to +-top                     top = 127 or 32767
     weights   D_i = sum_j v_sj (q_j - p_ij)^2                                     v unsigned 16 bits, or 1
-    maps      z_k = round(multiplier_sk sum_j a_skj q_j / 2^shift), clipped to +-8 top
+    maps      z_k = start_sk + round(multiplier_sk sum_j a_skj q_j / 2^shift), clipped to +-limit
               D_i = sum_k (z_k - p_ik)^2
 
 Nothing overflows: see `bounds`. The scales come from rows like those the model will see; which of several ways to set
-them is taken is decided by how many of those rows keep their class.
+them is taken is decided by how many of those rows keep their class, and by how well their margins are kept.
 """
 
 from __future__ import annotations
@@ -18,21 +18,24 @@ from typing import Any
 import numpy as np
 
 from protolearn.parameters import check_choice
-from protolearn.plain.model import PlainModel
+from protolearn.plain.model import MaybeArray, PlainModel
 
 TOPS = {"int8": 127, "int16": 32767}
 # Sums of differences of 8 bits, (2 x 127)^2 each, stay below 2^32 where the weights sum to this or less.
 _WEIGHT_SUM = (2**32 - 1) // (2 * 127) ** 2
 _WEIGHT_TOP = 65535
 _MULTIPLIER_BITS = 15
-# How far outside the range of the data a mapped row may lie, in units of that range, before it is clipped.
-_MAP_MARGIN = 8
+# How far out a mapped row may lie before it is clipped: this many times the farthest of the rows the scales come from,
+# and at least as many times the farthest prototype.
+_ROOM = 2
+# The largest image: as many bits as 2 or 4 bytes hold, with room for the difference to a prototype.
+_LARGEST_IMAGE = {"int8": 2**14 - 1, "int16": 2**23 - 1}
 # Weights that lose more than this share of their sum to rounding are given 64-bit sums instead.
 _WEIGHT_LOSS = 0.005
-_RANGES = (1.0, 0.999, 0.99)
+# The inputs that the integers span: a factor of the range of the data, or where its middle share lies. 16 bits are fine
+# enough to leave room for rows farther out; 8 bits may do better to cut the farthest off.
+_RANGES = {"int8": (1.25, 1.0, 0.999, 0.99), "int16": (4.0, 1.5)}
 _MOST_ROWS = 2000
-# A smaller model is preferred to one that keeps at most this share of rows more.
-_WORTH_BYTES = 0.002
 _MOST_FEATURES = 1 << 16
 
 
@@ -45,7 +48,7 @@ class FixedPointModel:
     offset, factor : of one number, or one for each used input; an input of factor 0 does not count
     positions : (n_prototypes, n_used) or, under maps, (n_prototypes, rank)
     weights : (n_slots, n_used) unsigned 16 bits, or None for weights of 1
-    maps : (n_slots, rank, n_used); multiplier : (n_slots, rank); shift : int
+    maps : (n_slots, rank, n_used); multiplier, start : (n_slots, rank); shift, limit : int
     unit : the squared distance that 1 stands for
     """
 
@@ -55,10 +58,12 @@ class FixedPointModel:
     factor: np.ndarray
     positions: np.ndarray
     unit: float
-    weights: np.ndarray | None = None
-    maps: np.ndarray | None = None
-    multiplier: np.ndarray | None = None
+    weights: MaybeArray = None
+    maps: MaybeArray = None
+    multiplier: MaybeArray = None
+    start: MaybeArray = None
     shift: int = 0
+    limit: int = 0
 
     @property
     def top(self) -> int:
@@ -71,8 +76,8 @@ class FixedPointModel:
         if self.maps is None:
             mass = self.plain.n_used if self.weights is None else int(self.weights.sum(axis=1, dtype=np.int64).max())
             return 0, mass * (2 * self.top) ** 2
-        sums = int(np.abs(self.maps.astype(np.int64)).sum(axis=2).max()) * self.top
-        return sums, self.positions.shape[1] * ((_MAP_MARGIN + 1) * self.top) ** 2
+        rows = np.abs(self.maps.astype(np.int64)).sum(axis=2) * self.top
+        return int(rows.max()), self.positions.shape[1] * (self.limit + self.top) ** 2
 
     @property
     def sum_bits(self) -> int:
@@ -85,10 +90,11 @@ class FixedPointModel:
         return 32 if self.bounds[1] < 2**32 else 64
 
     def quantised(self, X: np.ndarray) -> np.ndarray:
-        """Rows as integers, as the C program makes them: in float32, halves away from zero, clipped."""
-        X = self.plain.used(X).astype(np.float32)
-        t = (X - self.offset.astype(np.float32)) * self.factor.astype(np.float32)
-        t = np.clip(t, -self.top, self.top)
+        """Rows as integers, as the C program makes them: in float32, halves away from zero, clipped; NaN is lowest."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            X = self.plain.used(X).astype(np.float32)
+            t = (X - self.offset.astype(np.float32)) * self.factor.astype(np.float32)
+            t = np.where(t > -self.top, np.minimum(t, np.float32(self.top)), np.float32(-self.top))
         return np.trunc(t + np.where(t < 0, np.float32(-0.5), np.float32(0.5))).astype(np.int64)
 
     def images(self, q: np.ndarray, slot: int) -> np.ndarray:
@@ -96,7 +102,7 @@ class FixedPointModel:
         scaled = (q @ self.maps[slot].astype(np.int64).T) * self.multiplier[slot].astype(np.int64)
         half = np.int64(1) << np.int64(self.shift - 1)
         z = np.sign(scaled) * ((np.abs(scaled) + half) >> np.int64(self.shift))
-        return np.clip(z, -_MAP_MARGIN * self.top, _MAP_MARGIN * self.top)
+        return np.clip(z + self.start[slot].astype(np.int64), -self.limit, self.limit)
 
     def distances(self, X: np.ndarray) -> np.ndarray:
         """Integer squared distances."""
@@ -128,10 +134,8 @@ def _expanded(q: np.ndarray, p: np.ndarray, weights: np.ndarray | None) -> np.nd
     wp = p if weights is None else p * weights
     squares_q, squares_p = (q * wq).sum(axis=1), (p * wp).sum(axis=1)
     largest = float(squares_q.max(initial=0)) + float(squares_p.max(initial=0))
-    if largest < 2.0**51:
-        products = (wq.astype(np.float64) @ p.T.astype(np.float64)).astype(np.int64)
-    else:
-        products = wq @ p.T
+    number = np.float64 if largest < 2.0**51 else np.int64
+    products = (wq.astype(number) @ p.T.astype(number)).astype(np.int64)
     # Differences modulo 2^64 of sums that wrapped are right again, since the distance itself is below 2^64.
     return (squares_q[:, None] - 2 * products + squares_p).astype(np.uint64)
 
@@ -163,16 +167,27 @@ def fixed_point_model(
     if plain.n_used > _MOST_FEATURES:
         raise ValueError(f"Fixed point takes at most {_MOST_FEATURES} features; the model has {plain.n_used}.")
     rows = X[:: max(len(X) // _MOST_ROWS, 1)]
-    wanted = plain.predict_codes(rows)
-    found: list[tuple[float, int, FixedPointModel]] = []
-    for share in _RANGES:
+    real = plain.distances(rows)
+    wanted = plain.labels[real.argmin(axis=1)]
+    margins = _margins(real)
+    found: list[tuple[float, float, int, FixedPointModel]] = []
+    for share in _RANGES[dtype]:
         low, high = _range(plain, plain.used(X), share)
-        for model in _candidates(plain, low, high, dtype, per_feature):
-            kept = float(np.mean(model.predict_codes(rows) == wanted))
-            found.append((kept, tables_size(model), model))
-    best = max(kept for kept, _, _ in found)
-    good = [entry for entry in found if entry[0] >= best - _WORTH_BYTES]
-    return min(good, key=lambda entry: (entry[1], -entry[0]))[2]
+        for model in _candidates(plain, low, high, dtype, per_feature, plain.used(rows)):
+            D = model.distances(rows)
+            lost = float(np.mean(plain.labels[D.argmin(axis=1)] != wanted))
+            # Errors within a factor of two are one as good as the other: the smaller model then.
+            error = np.ceil(np.log2(np.abs(_margins(D.astype(np.float64)) - margins).mean() + 1e-12))
+            found.append((lost, float(error), tables_size(model), model))
+    return min(found, key=lambda entry: entry[:3])[3]
+
+
+def _margins(D: np.ndarray) -> np.ndarray:
+    """How much nearer the nearest prototype is than the second nearest, as a share of both."""
+    if D.shape[1] < 2:
+        return np.zeros(len(D))
+    two = np.partition(D, 1, axis=1)[:, :2]
+    return (two[:, 1] - two[:, 0]) / np.maximum(two.sum(axis=1), 1e-300)
 
 
 def tables_size(model: FixedPointModel) -> int:
@@ -182,44 +197,51 @@ def tables_size(model: FixedPointModel) -> int:
     if model.weights is not None:
         total += 2 * model.weights.size
     if model.maps is not None:
-        total += item * model.maps.size + 2 * model.multiplier.size
+        total += item * model.maps.size + 2 * model.multiplier.size + 4 * model.start.size
     return total
 
 
 def _range(plain: PlainModel, X: np.ndarray, share: float) -> tuple[np.ndarray, np.ndarray]:
-    """Where most of each input lies; a whole range where the prototypes lie outside of it."""
-    low, high = np.quantile(X, [(1.0 - share) / 2.0, (1.0 + share) / 2.0], axis=0)
+    """Where the inputs lie: within `share` of the range of the data, or its middle share; prototypes always inside."""
+    inside = min(share, 1.0)
+    low, high = np.quantile(X, [(1.0 - inside) / 2.0, (1.0 + inside) / 2.0], axis=0)
+    room = (max(share, 1.0) - 1.0) / 2.0 * (high - low)
+    low, high = low - room, high + room
     if plain.maps is None:
         low, high = np.minimum(low, plain.positions.min(axis=0)), np.maximum(high, plain.positions.max(axis=0))
     return low, high
 
 
 def _candidates(
-    plain: PlainModel, low: np.ndarray, high: np.ndarray, dtype: str, per_feature: bool | None
+    plain: PlainModel, low: np.ndarray, high: np.ndarray, dtype: str, per_feature: bool | None, rows: np.ndarray
 ) -> Iterator[FixedPointModel]:
-    top = TOPS[dtype]
+
+    def quantised(offset: np.ndarray, half: np.ndarray) -> FixedPointModel:
+        if plain.maps is None:
+            return _quantised_inputs(plain, offset, half, dtype)
+        return _quantised_maps(plain, offset, half / TOPS[dtype], dtype, rows)
+
     middle, half = (low + high) / 2.0, (high - low) / 2.0
     common = np.array([(low.min() + high.max()) / 2.0]), np.array([max((high.max() - low.min()) / 2.0, 1e-30)])
     if per_feature is not True:
-        yield _quantised(plain, *common, top, dtype)
+        yield quantised(*common)
     if per_feature is not False:
-        yield _quantised(plain, middle, np.where(half > 0, half, 1.0), top, dtype)
+        yield quantised(middle, np.where(half > 0, half, 1.0))
         if plain.maps is None and plain.weights is not None and len(plain.weights) == 1:
             # One step of the metric for all inputs: an input of a small weight needs few levels, and no weight.
             roots = np.sqrt(plain.weights[0])
             largest = float((roots * half).max()) or 1.0
             with np.errstate(divide="ignore"):
-                yield _quantised(plain, middle, largest / roots, top, dtype, uniform=True)
+                yield _quantised_inputs(plain, middle, largest / roots, dtype, uniform=True)
 
 
-def _quantised(
-    plain: PlainModel, offset: np.ndarray, half: np.ndarray, top: int, dtype: str, *, uniform: bool = False
+def _quantised_inputs(
+    plain: PlainModel, offset: np.ndarray, half: np.ndarray, dtype: str, *, uniform: bool = False
 ) -> FixedPointModel:
+    top = TOPS[dtype]
     step = half / top
     factor = 1.0 / step
     kind = np.int8 if dtype == "int8" else np.int16
-    if plain.maps is not None:
-        return _quantised_maps(plain, offset, step, top, dtype)
     positions = np.rint((plain.positions - offset) * factor).clip(-top, top).astype(kind)
     if uniform:
         counts = plain.weights[0] > 0
@@ -249,14 +271,32 @@ def _integer_weights(real: np.ndarray, dtype: str) -> tuple[np.ndarray, float]:
     return weights.astype(np.uint16), float(unit)
 
 
-def _quantised_maps(plain: PlainModel, offset: np.ndarray, step: np.ndarray, top: int, dtype: str) -> FixedPointModel:
-    """Maps row by row in integers; their images and the prototypes on one grid, that of the farthest prototype.
+def _quantised_maps(
+    plain: PlainModel, offset: np.ndarray, step: np.ndarray, dtype: str, rows: np.ndarray
+) -> FixedPointModel:
+    """Maps row by row in integers; their images and the prototypes on one grid, measured from the prototypes' middle.
 
-    |M (x - origin) - p| = |M (x - offset) - (p + M (origin - offset))|
+        |M (x - origin) - p| = |M (x - offset) + s - (p - c)|,    s = M (offset - origin) - c
+
+    The grid is as fine as the prototype farthest from its middle c lets it be: prototypes may be close together and the
+    data far. c is moved a little, so that s is on the grid.
     """
+    top = TOPS[dtype]
     kind = np.int8 if dtype == "int8" else np.int16
-    positions = plain.positions + np.einsum("nrd,d->nr", plain.maps[plain.slot], plain.origin - offset)
-    grid = float(np.abs(positions).max() or 1.0) / top
+    used = np.unique(plain.slot)
+    middle = np.zeros(plain.maps.shape[:2])
+    for slot in used:
+        own = plain.positions[plain.slot == slot]
+        middle[slot] = (own.min(axis=0) + own.max(axis=0)) / 2.0
+    # Where all prototypes sit on their middle the images decide, and they must fit in any case.
+    farthest = max(np.abs((rows - plain.origin) @ plain.maps[slot].T - middle[slot]).max() for slot in used)
+    finest = _ROOM * float(farthest) / _LARGEST_IMAGE[dtype]
+    # Half a grid less than the top, for the move of c.
+    grid = max(float(np.abs(plain.positions - middle[plain.slot]).max()) / (top - 0.5), finest) or 1.0
+    limit = int(np.clip(np.ceil(_ROOM * max(float(farthest) / grid, top)), 1, _LARGEST_IMAGE[dtype]))
+    image = np.einsum("srd,d->sr", plain.maps, offset - plain.origin)
+    start = np.rint(np.clip((image - middle) / grid, -(2**30), 2**30))
+    integers = np.rint((plain.positions - (image - start * grid)[plain.slot]) / grid).clip(-top, top).astype(kind)
     real = plain.maps * step
     largest = np.abs(real).max(axis=2)
     row_unit = np.where(largest > 0, largest, 1.0) / top
@@ -266,8 +306,16 @@ def _quantised_maps(plain: PlainModel, offset: np.ndarray, step: np.ndarray, top
     # 2^(bits - 1) <= most 2^shift < 2^bits; images that 2^-shift cannot reach down to would be all zeros anyway.
     shift = int(np.clip(_MULTIPLIER_BITS - 1 - np.floor(np.log2(most)), 1, 46))
     multiplier = np.minimum(np.rint(ratio * 2.0**shift), 2**_MULTIPLIER_BITS - 1).astype(np.int16)
-    integers = np.rint(positions / grid).clip(-top, top).astype(kind)
-    factor = 1.0 / step
     return FixedPointModel(
-        plain, dtype, offset, factor, integers, grid**2, maps=maps, multiplier=multiplier, shift=shift
+        plain,
+        dtype,
+        offset,
+        1.0 / step,
+        integers,
+        grid**2,
+        maps=maps,
+        multiplier=multiplier,
+        start=start.astype(np.int32),
+        shift=shift,
+        limit=limit,
     )

@@ -20,7 +20,8 @@ from protolearn.metrics.diagonal import Diagonal
 from protolearn.metrics.euclidean import Euclidean
 from protolearn.metrics.omega import Omega
 from protolearn.metrics.squared_diagonal import SquaredDiagonal
-from protolearn.plain.model import PlainModel
+from protolearn.plain.model import PlainModel, RawColumn
+from protolearn.tables import Preparation
 
 Fold = Callable[[Any, PlainModel], PlainModel]
 
@@ -30,12 +31,14 @@ def plain_model(model: Any) -> PlainModel:
 
     Parameters
     ----------
-    model : fitted classifier, Pipeline, or a search over them (`best_estimator_`)
+    model : fitted classifier, Pipeline, or a search over them (`best_estimator_`); a PlainModel stays as it is
 
     Returns
     -------
     plain : PlainModel, which predicts the same from the rows that `model` takes
     """
+    if isinstance(model, PlainModel):
+        return model
     while hasattr(model, "best_estimator_"):
         model = model.best_estimator_
     steps = model.steps if isinstance(model, Pipeline) else [("", model)]
@@ -53,10 +56,22 @@ def plain_model(model: Any) -> PlainModel:
     for _, step in reversed(steps[:-1]):
         if step is not None and not isinstance(step, str):
             plain = folder_of(step)(step, plain)
-    names = getattr(model, "feature_names_in_", None)
+    if plain.raw_columns is not None:
+        return plain
+    names: Any = getattr(model, "feature_names_in_", None)
     if names is None:
         names = getattr(steps[0][1], "feature_names_in_", plain.feature_names)
     return plain.with_arrays(feature_names=tuple(str(name) for name in names))
+
+
+def input_rows(model: Any, X: Any) -> np.ndarray:
+    """Rows of a table as the inputs of the plain model: a Preparation's numbers before it scales them."""
+    while hasattr(model, "best_estimator_"):
+        model = model.best_estimator_
+    first = model.steps[0][1] if isinstance(model, Pipeline) else model
+    if isinstance(first, Preparation):
+        return first.transform(X) / first.factor_ + first.offset_
+    return np.asarray(X, dtype=np.float64)
 
 
 def from_classifier(classifier: NearestPrototypeMixin) -> PlainModel:
@@ -138,7 +153,7 @@ def scaled(plain: PlainModel, factor: np.ndarray, shift: np.ndarray) -> PlainMod
 def mapped(plain: PlainModel, matrix: np.ndarray, centre: np.ndarray, names: tuple[str, ...]) -> PlainModel:
     """The model of x where the one given is of matrix (x - centre).
 
-        M (T (x - centre) - o) = M T (x - origin) - M (o - T T^+ o),   origin = centre + T^+ o
+    M (T (x - centre) - o) = M T (x - origin) - M (o - T T^+ o),   origin = centre + T^+ o
     """
     if plain.columns is not None:
         matrix = matrix[plain.columns]
@@ -203,7 +218,28 @@ def _of_lmnn(step: LMNN, plain: PlainModel) -> PlainModel:
     return mapped(plain, step.components_, np.zeros(n_features), _numbered(n_features))
 
 
+def _of_preparation(step: Preparation, plain: PlainModel) -> PlainModel:
+    plain = scaled(plain, step.factor_, -step.offset_ * step.factor_)
+    plain = plain.with_arrays(feature_names=tuple(origin.name for origin in step.origins()))
+    if step.is_number_.all() and not step.had_missing_.any():
+        return plain
+    facts = zip(step.column_names(), step.is_number_, step.levels_, step.fill_, step.had_missing_, strict=True)
+    columns = tuple(
+        RawColumn(
+            str(name),
+            None if is_number else tuple(levels),
+            float(fill),
+            bool(flagged),
+            step.categories == "ordinal",
+            step.missing == "refuse",
+        )
+        for name, is_number, levels, fill, flagged in facts
+    )
+    return plain.with_arrays(raw_columns=columns)
+
+
 FOLDS: dict[type, Fold] = {
+    Preparation: _of_preparation,
     StandardScaler: _of_standard,
     MinMaxScaler: _of_min_max,
     MaxAbsScaler: _of_max_abs,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy.special import logsumexp, softmax
@@ -12,6 +13,28 @@ from scipy.special import logsumexp, softmax
 from protolearn.losses.links import class_probabilities
 
 _BLOCK_NUMBERS = 1 << 20
+# An array, or None where the model has none of that kind; which ones go together the docstrings say.
+MaybeArray = Any
+
+
+@dataclass(frozen=True)
+class RawColumn:
+    """A column of a table as a Preparation turns it into inputs: first whether it is missing, where it ever was, then
+    its number, its code, or 1 for its level.
+
+    levels : of a text, None for a number
+    fill : what stands for a missing number or code
+    flagged : whether an input says that the value is missing
+    coded : whether a text is one number, the place of its level
+    refuses : whether a missing value is an error
+    """
+
+    name: str
+    levels: tuple[str, ...] | None
+    fill: float
+    flagged: bool
+    coded: bool
+    refuses: bool
 
 
 @dataclass(frozen=True)
@@ -30,6 +53,7 @@ class PlainModel:
     bias : (n_prototypes,) or None; MixtGauss's mixture rule: D_i + bias_i is -ln(P(c) alpha_i N_i(x)) then, and a class
         has -ln of the sum of its components
     link, slope : how class distances become probabilities (protolearn.losses.links)
+    raw_columns : the columns of the table that the inputs are made of, where they are not those columns themselves
     """
 
     classes: np.ndarray
@@ -37,14 +61,15 @@ class PlainModel:
     labels: np.ndarray
     order: np.ndarray
     positions: np.ndarray
-    weights: np.ndarray | None = None
-    maps: np.ndarray | None = None
-    origin: np.ndarray | None = None
-    bias: np.ndarray | None = None
-    columns: np.ndarray | None = None
+    weights: MaybeArray = None
+    maps: MaybeArray = None
+    origin: MaybeArray = None
+    bias: MaybeArray = None
+    columns: MaybeArray = None
     scope: str = "global"
     link: str = "difference"
     slope: float = 1.0
+    raw_columns: tuple[RawColumn, ...] | None = None
 
     @property
     def n_inputs(self) -> int:

@@ -47,6 +47,7 @@ def model_size(model: PlainModel | FixedPointModel) -> Size:
         if model.maps is not None:
             tables["maps"] = item * model.maps.size
             tables["multipliers"] = 2 * model.multiplier.size
+            tables["starts"] = 4 * model.start.size
             ram += 2 * item * model.maps.shape[1]
     tables["positions"] = item * model.positions.size
     return Size(sum(tables.values()), ram, tables)
