@@ -12,7 +12,7 @@ from protolearn.inspection.page import text
 
 # Stands for the page's colour of text while matplotlib draws, and is then replaced by it.
 _INK = "#010203"
-_STYLE = {
+_STYLE: dict[Any, Any] = {
     **dict.fromkeys(("text.color", "axes.labelcolor", "axes.edgecolor", "axes.titlecolor"), _INK),
     **dict.fromkeys(("xtick.color", "ytick.color", "xtick.labelcolor", "ytick.labelcolor", "grid.color"), _INK),
     **dict.fromkeys(("axes.facecolor", "figure.facecolor", "savefig.facecolor", "legend.facecolor"), "none"),

@@ -299,7 +299,7 @@ def _rejection(model: Any, fitted: FittedModel, test: Any, y_test: np.ndarray) -
         "Accuracy on the rows kept when the least certain ones are left to somebody else, by the relative distance "
         "(d_rival - d_own) / (d_rival + d_own)."
     )
-    lines = []
+    lines: list[tuple[str, str, str, float]] = []
     for wanted in (0.0, 0.05, 0.1, 0.2, 0.3, 0.5):
         # The first point of the curve at which at least this share is rejected.
         at = int(np.searchsorted(curve.rejected, wanted - 1e-12))

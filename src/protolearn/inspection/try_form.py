@@ -10,6 +10,7 @@ from sklearn.pipeline import Pipeline
 
 from protolearn.inspection.fitted import fitted_model
 from protolearn.inspection.page import paragraph, text
+from protolearn.tables import Preparation
 
 _MOST_COLUMNS = 60
 _EXAMPLES = 20
@@ -29,10 +30,14 @@ _SCRIPT = """
     const v = [];
     given.columns.forEach((column, j) => {
       let x = value(j);
-      if (!given.prepared) { v.push(x === null ? NaN : x); return; }
+      if (x === null && given.refuse) x = NaN;
+      if (!given.prepared) { v.push(x); return; }
       if (column.missing) v.push(x === null ? 1 : 0);
-      if (column.levels && given.onehot) { for (const level of column.levels) v.push(level === x ? 1 : 0); return; }
-      if (column.levels && x !== null) x = column.levels.indexOf(x);
+      if (column.levels && given.onehot) {
+        for (const level of column.levels) v.push(x !== x ? NaN : level === x ? 1 : 0);
+        return;
+      }
+      if (typeof x === "string") x = column.levels.indexOf(x);
       v.push(x === null ? column.fill : x);
     });
     return given.prepared ? v.map((x, k) => given.factor[k] * (x - given.offset[k])) : v;
@@ -40,7 +45,7 @@ _SCRIPT = """
   function show() {
     let row, share;
     try { row = encoded(); share = probabilities(row); } catch (error) {
-      answer.textContent = "Fill in a number in every field.";
+      answer.textContent = "Fill in every field.";
       shares.textContent = "";
       return;
     }
@@ -111,7 +116,7 @@ def _given(model: Any, rows: Any, module_source: Any) -> tuple[str, dict[str, An
     model = getattr(model, "best_estimator_", model)
     steps = [step for _, step in model.steps[:-1]] if isinstance(model, Pipeline) else []
     first = steps[0] if len(steps) == 1 else None
-    if hasattr(first, "origins") and hasattr(first, "levels_"):
+    if isinstance(first, Preparation):
         names = _column_names(first, rows)
         columns = [
             {
@@ -121,22 +126,18 @@ def _given(model: Any, rows: Any, module_source: Any) -> tuple[str, dict[str, An
                 "fill": float(fill),
             }
             for name, is_number, levels, missing, fill in zip(
-                _column_names(first, rows),
-                first.is_number_,
-                first.levels_,
-                first.had_missing_,
-                first.fill_,
-                strict=True,
+                names, first.is_number_, first.levels_, first.had_missing_, first.fill_, strict=True
             )
         ]
         source = module_source(fitted.classifier)
         scale = {"factor": first.factor_.tolist(), "offset": first.offset_.tolist()}
         known = {"prepared": True, "onehot": first.categories == "onehot", **scale}
+        known["refuse"] = first.missing == "refuse"
     else:
         source = module_source(model)
         names = _column_names(model, rows)
         columns = [{"name": str(name), "levels": None, "missing": False, "fill": 0.0} for name in names]
-        known = {"prepared": False, "onehot": False}
+        known = {"prepared": False, "onehot": False, "refuse": True}
     return source, {**known, "columns": columns, "examples": _examples(columns, rows)}
 
 

@@ -8,7 +8,7 @@ from sklearn.datasets import load_wine
 
 from protolearn import cli
 
-DOCS = Path(__file__).parents[1] / "docs"
+DOCS = Path(__file__).parents[2] / "docs"
 
 
 def documented(name, command):
