@@ -12,6 +12,7 @@ from scipy.special import logsumexp, softmax
 from sklearn.utils import check_random_state
 
 from protolearn.data import TrainingSet, row_blocks
+from protolearn.estimators.blocked import in_blocks
 from protolearn.estimators.documentation import documented
 from protolearn.estimators.reducing import Generator
 from protolearn.initializers import INITIALIZERS, prototype_counts
@@ -292,6 +293,7 @@ class MixtGauss(Generator):
                 result[rows, code] = logsumexp(mixture.log_densities(block), axis=1)
         return result + np.log(self.class_prior_)
 
+    @in_blocks("labels")
     def predict(self, X: Any) -> np.ndarray:
         """Class of the nearest mean, or of the largest P(c) P(x | c) with classify_by="mixture".
 
@@ -308,6 +310,7 @@ class MixtGauss(Generator):
         codes = self._log_joint(X).argmax(axis=1)
         return self.classes_[codes]
 
+    @in_blocks("classes")
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probability of each class: from the distances to the means, or P(c | x) with classify_by="mixture".
 
@@ -321,6 +324,7 @@ class MixtGauss(Generator):
         """
         return super().predict_proba(X) if self.classify_by == "prototypes" else softmax(self._log_joint(X), axis=1)
 
+    @in_blocks("scores")
     def decision_function(self, X: Any) -> np.ndarray:
         """How much nearer each class is, or ln P(c) P(x | c) with classify_by="mixture".
 

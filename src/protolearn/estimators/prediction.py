@@ -10,6 +10,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from protolearn.data import row_blocks, working_dtype
+from protolearn.estimators.blocked import in_blocks
 from protolearn.losses.links import class_probabilities, class_scores
 from protolearn.metrics import METRICS, Metric
 from protolearn.prototypes import PrototypeSet
@@ -67,6 +68,7 @@ class NearestPrototypeMixin:
             result[rows, codes] = np.minimum.reduceat(D, first, axis=1)
         return result
 
+    @in_blocks("labels")
     def predict(self, X: Any) -> np.ndarray:
         """Class of the nearest prototype, the first class on a tie.
 
@@ -88,6 +90,7 @@ class NearestPrototypeMixin:
             codes[rows] = prototypes.labels[D.argmin(axis=1)]
         return codes
 
+    @in_blocks("classes")
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probability of each class; rows sum to 1 and the largest entry is the class that `predict` gives.
 
@@ -104,6 +107,7 @@ class NearestPrototypeMixin:
         """
         return class_probabilities(self._class_distances(X), *self._link_and_slope())
 
+    @in_blocks("scores")
     def decision_function(self, X: Any) -> np.ndarray:
         """How much nearer each class is, in the units the method compares distances in.
 
@@ -126,6 +130,7 @@ class NearestPrototypeMixin:
 class DistanceFeaturesMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     """`transform` of classifiers that may stand inside a pipeline: the distances to the prototypes as features."""
 
+    @in_blocks("features")
     def transform(self, X: Any) -> np.ndarray:
         """Squared distance of each sample to each prototype, under the prototype's metric.
 
