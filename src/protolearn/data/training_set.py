@@ -124,11 +124,12 @@ class TrainingSet(Samples):
             yield block, self.y[rows], self.weights(rows)
 
     def reduce(self, function: OfBlock, n_columns: int, combine: Combine = operator.add) -> Any:
-        """The sum over blocks of rows, in their order, of what `function` makes of each."""
+        """The sum over blocks of rows, in their order, of what `function` makes of each; None is left out."""
         total = None
         for X, y, weight in self.blocks(n_columns):
             value = function(X, y, weight)
-            total = value if total is None else combine(total, value)
+            if value is not None:
+                total = value if total is None else combine(total, value)
         return total
 
     def walk(self, step: Callable[[Any, TrainingSet, int], Any], state: Any) -> list[Any]:

@@ -152,7 +152,7 @@ class PrototypeBase(DistanceFeaturesMixin, CheckedClassifier):
                 raise ValueError('init="all" makes every sample a prototype, which then are in memory; pass an array.')
             # Samples in blocks: on a stratified sample, where it is.
             positions, labels = data.on_sample(
-                partial(_begin, choose, counts, random), _SAMPLES_A_PROTOTYPE * int(counts.max())
+                partial(begin_on, choose, counts, random), _SAMPLES_A_PROTOTYPE * int(counts.max())
             )
             return metric.start(positions, labels, data)
         if hasattr(given, "prototypes_") and hasattr(given, "prototype_labels_"):
@@ -198,7 +198,8 @@ class PrototypeBase(DistanceFeaturesMixin, CheckedClassifier):
         return tags
 
 
-def _begin(choose: Initializer, counts: np.ndarray, random: np.random.RandomState, data: TrainingSet) -> tuple:
+def begin_on(choose: Initializer, counts: np.ndarray, random: np.random.RandomState, data: TrainingSet) -> tuple:
+    """The start on some samples, as a function that another process can import."""
     return choose(data, counts, random)
 
 
