@@ -69,6 +69,37 @@ class DaskSource:
             ends[chain] = delayed(_call, pure=False)(task, ends[chain], *part)
         return list(dask.compute(*ends))
 
+    def per_block(self, function: Callable, *columns: list[Any]) -> list[Delayed]:
+        """`function(number, X, y, ...)` of each block, computed now and kept on its worker.
+
+        columns : more lists with one entry a block
+        """
+        task = delayed(function, pure=False, traverse=False)
+        values = [
+            delayed(_call, pure=False)(task, *part[:3], *more)
+            for part, *more in zip(self._parts(), *columns, strict=True)
+        ]
+        return list(dask.persist(*values))
+
+    def all_pairs(self, begin: Callable, step: Callable) -> list[Delayed]:
+        """For each block `begin(number, X, y)`, then `step(that, number, X, y, other number, X, y)` with every block.
+
+        Computed now and kept on the workers. A block visits each of the others, never the client.
+        """
+        first, then = (delayed(function, pure=False, traverse=False) for function in (begin, step))
+        parts = [part[:3] for part in self._parts()]
+        values = []
+        for part in parts:
+            value = delayed(_call, pure=False)(first, *part)
+            for other in parts:
+                value = delayed(_call, pure=False)(then, value, *part, *other)
+            values.append(value)
+        return list(dask.persist(*values))
+
+    def collected(self, values: list[Delayed]) -> list[Any]:
+        """Small results, one a block, brought to the client."""
+        return list(dask.compute(*values))
+
     def blocks(self) -> Iterator[tuple[int, Any, Any, Any]]:
         """Not for dask: blocks stay where they are."""
         raise TypeError("Blocks of dask collections do not come to the client.")
@@ -164,3 +195,36 @@ def by_blocks(function: Callable, X: Any, dtype: Any, n_columns: int | None) -> 
         for number, (block, length) in enumerate(zip(blocks, lengths, strict=True))
     ]
     return da.concatenate(parts, allow_unknown_chunksizes=True)
+
+
+def rows_where(X: Any, masks: list[Delayed], lengths: list[int]) -> Any:
+    """The rows of a dask collection where the mask of each block says so, lazily; their number is known."""
+    if not hasattr(X, "chunks"):
+        import dask.dataframe as dd
+
+        parts = [delayed(_rows_where)(block, mask) for block, mask in zip(X.to_delayed(), masks, strict=True)]
+        return dd.from_delayed(parts)
+    X = whole_rows(X) if X.ndim == 2 else X
+    blocks = X.to_delayed().ravel()
+    parts = [
+        da.from_delayed(delayed(_rows_where)(block, mask), shape=(length, *X.shape[1:]), dtype=X.dtype)
+        for block, mask, length in zip(blocks, masks, lengths, strict=True)
+    ]
+    return da.concatenate(parts)
+
+
+def _rows_where(block: Any, mask: np.ndarray) -> Any:
+    return block[mask]
+
+
+def row_numbers(masks: list[Delayed], firsts: list[int], lengths: list[int]) -> Any:
+    """The numbers of the rows that masks mark, counted over all blocks, as a dask array."""
+    parts = [
+        da.from_delayed(delayed(_numbers)(mask, first), shape=(length,), dtype=np.int64)
+        for mask, first, length in zip(masks, firsts, lengths, strict=True)
+    ]
+    return da.concatenate(parts)
+
+
+def _numbers(mask: np.ndarray, first: int) -> np.ndarray:
+    return first + np.flatnonzero(mask)

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from protolearn.data import row_blocks, working_dtype
+from protolearn.data import is_dask, row_blocks, working_dtype
 from protolearn.estimators.blocked import in_blocks
 from protolearn.losses.links import class_probabilities, class_scores
 from protolearn.metrics import METRICS, Metric
@@ -29,6 +29,11 @@ class NearestPrototypeMixin:
 
         Sorted, so that the lowest index on a tie is also the first class.
         """
+        if is_dask(self.prototypes_):
+            raise TypeError(
+                f"{type(self).__name__} left what it keeps on the workers and does not classify by it; train a "
+                "classifier on what fit_resample returns."
+            )
         codes = np.searchsorted(self.classes_, self.prototype_labels_)
         order = np.argsort(codes, kind="stable")
         metric, theta, slot = self._metric_and_theta(codes)
