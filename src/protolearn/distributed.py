@@ -32,9 +32,9 @@ class DaskSource:
     visits = False
 
     def __init__(self, X: Any, y: Any, sample_weight: Any = None) -> None:
-        columns = getattr(X, "columns", None)
-        named = columns is not None and all(isinstance(name, str) for name in columns)
-        self.feature_names = list(columns) if named else None
+        columns = list(getattr(X, "columns", []))
+        named = bool(columns) and all(isinstance(name, str) for name in columns)
+        self.feature_names = columns if named else None
         self._X = delayed_rows(X)
         self._y = _beside(X, y, "y", len(self._X))
         none = [None] * len(self._X)
@@ -146,10 +146,10 @@ def _beside(X: Any, column: Any, name: str, n_blocks: int) -> list[Any]:
     """The blocks of a column that stands beside X, divided as X is."""
     if column is None:
         raise ValueError(f"A dask X requires {name} to be passed, but the target {name} is None.")
-    lengths = X.chunks[0] if hasattr(X, "chunks") else None
+    lengths: tuple = X.chunks[0] if hasattr(X, "chunks") else (np.nan,)
     if not is_dask(column):
         values = np.asarray(column)
-        if lengths is None or np.isnan(lengths).any():
+        if np.isnan(lengths).any():
             raise ValueError(
                 f"{name} is in memory and the lengths of X's blocks are unknown; give {name} as a dask collection with "
                 "the blocks of X, or call X.compute_chunk_sizes() first."
@@ -160,7 +160,7 @@ def _beside(X: Any, column: Any, name: str, n_blocks: int) -> list[Any]:
             column = column[:, 0]
         if column.ndim != 1:
             raise ValueError(f"{name} must have one column; got a dask array of {column.ndim} dimensions.")
-        known = lengths is not None and not np.isnan([*lengths, *column.chunks[0]]).any()
+        known = not np.isnan([*lengths, *column.chunks[0]]).any()
         if known and column.chunks[0] != lengths:
             if sum(column.chunks[0]) != sum(lengths):
                 raise ValueError(

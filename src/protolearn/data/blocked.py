@@ -15,8 +15,8 @@ from protolearn.data.samples import Combine, OfBlock, Reducible, Samples
 from protolearn.data.survey import Survey, as_rows, join_surveys, survey_block
 from protolearn.data.training_set import TrainingSet, dtype_for
 
-# A stratified sample of this size fits anywhere, and holds 1000 rows of each class of MNIST.
-_SAMPLE_BYTES = 1 << 26
+# A stratified sample of this size fits anywhere, and holds 500 rows of each class of MNIST.
+_SAMPLE_BYTES = 1 << 25
 # One step of Adam on a cluster is a round trip: an epoch of more steps would be made of waiting.
 _MOST_ROUND_TRIPS = 50
 
@@ -26,14 +26,16 @@ OfRawBlock = Callable[[int, Any, Any, Any], Any]
 class BlockSource(Protocol):
     """Where blocks come from. A block is (number from 0, X, y, weight or None), as the user stores it.
 
-    n_chains : how many blocks are worked on at the same time
     visits : blocks come to this process one by one, so that work between two of them costs nothing
     feature_names : names of the columns, where they have any
     """
 
-    n_chains: int
     visits: bool
     feature_names: list[str] | None
+
+    @property
+    def n_chains(self) -> int:
+        """How many walks go on at the same time."""
 
     def reduce(self, function: OfRawBlock, combine: Combine, finish: Callable[[Any], Any] | None = None) -> Any:
         """`function` of each block, combined (None is left out), and `finish` of the result, where the blocks are."""
@@ -127,7 +129,7 @@ class BlockedSet(Samples):
     def on_sample(self, function: Callable[[TrainingSet], Any], least_rows: int = 0) -> Any:
         """What `function` makes of a sample with equally many rows of each class, or all where a class has fewer.
 
-        A class gets its share of 64 MB, and `least_rows` at least. Blocks draw by their number, so that the sample does
+        A class gets its share of 32 MB, and `least_rows` at least. Blocks draw by their number, so that the sample does
         not depend on where they are; the function runs where the sample is.
         """
         share = _SAMPLE_BYTES // (self.dtype.itemsize * self.n_features * self.n_classes)

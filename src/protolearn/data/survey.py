@@ -113,7 +113,8 @@ def as_rows(number: int, X: Any, y: Any, weight: Any) -> tuple[Any, np.ndarray, 
         raise ValueError(f"Block {number} has {X.shape[0]} rows and labels of shape {y.shape}; give each row a label.")
     if weight is None:
         return X, y, None
-    weight = np.asarray(weight, dtype=np.float64)
+    # A copy: compiled code is declared for arrays that can be written to, and columns of files cannot.
+    weight = np.array(weight, dtype=np.float64)
     if weight.shape != (X.shape[0],):
         raise ValueError(f"Block {number} has {X.shape[0]} rows and {weight.shape} weights; give each row a weight.")
     return X, y, weight

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import operator
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial, wraps
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from protolearn.data import Blocks, BlockSource, is_dask, is_large
 
@@ -36,13 +37,23 @@ def block_source(X: Any, y: Any, sample_weight: Any) -> BlockSource:
 
 def note_columns(model: Any, source: BlockSource, n_features: int) -> None:
     """Set `n_features_in_` and `feature_names_in_`, as scikit-learn does for what fits in memory."""
-    names = source.feature_names
-    columns = np.zeros((1, n_features))
-    if names is not None:
-        import pandas as pd
+    model.n_features_in_ = n_features
+    if source.feature_names is not None:
+        model.feature_names_in_ = np.asarray(source.feature_names, dtype=object)
+    elif hasattr(model, "feature_names_in_"):
+        del model.feature_names_in_
 
-        columns = pd.DataFrame(columns, columns=names)
-    validate_data(model, columns, reset=True, skip_check_array=True)
+
+@contextmanager
+def same_columns(model: Any, source: BlockSource) -> Iterator[None]:
+    """Compare names of columns where blocks are plain arrays that have them; scikit-learn would miss them in each."""
+    names, known = source.feature_names, getattr(model, "feature_names_in_", None)
+    with warnings.catch_warnings():
+        if names is not None and known is not None:
+            if list(names) != list(known):
+                raise ValueError(f"The columns must be those of fit, in their order: {', '.join(known)}.")
+            warnings.filterwarnings("ignore", message="X does not have valid feature names")
+        yield
 
 
 def in_blocks(columns: str) -> Callable[[Callable], Callable]:
@@ -61,7 +72,8 @@ def in_blocks(columns: str) -> Callable[[Callable], Callable]:
             of_block = partial(_of_block, self, method.__name__)
             if not is_dask(X):
                 source = X if isinstance(X, Blocks) else Blocks.of_arrays(X)
-                return np.concatenate([of_block(number, rows) for number, rows in source.rows()])
+                with same_columns(self, source):
+                    return np.concatenate([of_block(number, rows) for number, rows in source.rows()])
             from protolearn.distributed import by_blocks
 
             dtype = self.classes_.dtype if columns == "labels" else np.dtype(np.float64)
@@ -91,7 +103,9 @@ def _of_block(model: Any, name: str, number: int, X: Any) -> np.ndarray:
 def score_by_blocks(model: Any, X: Any, y: Any, sample_weight: Any) -> float:
     """Weighted share of the samples whose class `predict` gives: two sums over blocks."""
     check_is_fitted(model)
-    hits, total = block_source(X, y, sample_weight).reduce(partial(_hits, model), operator.add)
+    source = block_source(X, y, sample_weight)
+    with same_columns(model, source):
+        hits, total = source.reduce(partial(_hits, model), operator.add)
     return float(hits / total)
 
 

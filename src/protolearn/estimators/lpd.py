@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_array
 
-from protolearn.data import Samples
+from protolearn.data import Samples, TrainingSet
 from protolearn.estimators.documentation import documented
 from protolearn.estimators.held_out import KeepingClassifier
 from protolearn.estimators.learning import mean_nearest_distance
@@ -143,7 +143,7 @@ class LPD(KeepingClassifier):
         initial = "ones" if self.weights_start_ == "ones" else "inverse_spread"
         return super()._start(data, SquaredDiagonal("prototype", initial), random)
 
-    def _with_new_classes(self, current: PrototypeSet, data: Samples, metric: Metric) -> PrototypeSet:
+    def _with_new_classes(self, current: PrototypeSet, data: TrainingSet, metric: Metric) -> PrototypeSet:
         self._stream_goes_on = True
         try:
             return super()._with_new_classes(current, data, metric)

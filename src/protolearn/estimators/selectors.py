@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from protolearn.data import TrainingSet, is_dask, row_blocks
+from protolearn.data import BlockedSet, TrainingSet, is_dask, row_blocks
 from protolearn.estimators.documentation import documented
 from protolearn.estimators.editing_blocks import edit_blocks
 from protolearn.estimators.reducing import Selector
@@ -120,6 +120,7 @@ class WilsonEditing(Selector):
                 "fit_resample returns, or choose the number on a sample."
             )
         data = self._samples(X, y, None)
+        assert isinstance(data, BlockedSet)
         edited = edit_blocks(data, int(self.n_neighbors))
         warn_of_saved(self.classes_[edited.saved])
         self.n_neighbors_ = int(self.n_neighbors)

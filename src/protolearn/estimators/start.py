@@ -207,7 +207,8 @@ def _check_weight(sample_weight: Any, n_samples: int) -> np.ndarray | None:
     """Weights as float64, or None where all count the same."""
     if sample_weight is None:
         return None
-    weight = np.asarray(sample_weight, dtype=np.float64)
+    # A copy: columns of data frames may be read-only, and compiled code is declared for arrays that are not.
+    weight = np.array(sample_weight, dtype=np.float64)
     if weight.ndim == 0:
         weight = np.full(n_samples, float(weight))
     if weight.shape != (n_samples,):

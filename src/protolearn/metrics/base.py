@@ -118,7 +118,7 @@ class Metric:
             self.slots(labels),
         )
 
-    def initial_theta(self, n_slots: int, data: Samples) -> np.ndarray:
+    def initial_theta(self, n_slots: int, data: Any) -> np.ndarray:
         """The first parameters, one row a slot."""
         raise NotImplementedError("abstract: a metric says where it starts")
 

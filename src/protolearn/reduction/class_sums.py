@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial, reduce
 from typing import Any
 
@@ -35,7 +35,7 @@ def class_blocks(data: TrainingSet, code: int) -> Iterator[tuple[np.ndarray, np.
         yield data.rows(rows).astype(np.float64, copy=False), data.weights(rows)
 
 
-def sums_over_classes(data: Samples, functions: list[OfRows], combine: Combine = operator.add) -> list[Any]:
+def sums_over_classes(data: Samples, functions: Sequence[OfRows], combine: Combine = operator.add) -> list[Any]:
     """The sum over each class of its own function: in one pass where the samples are in blocks."""
     if isinstance(data, TrainingSet):
         return [sum_over_class(data, code, function, combine) for code, function in enumerate(functions)]
@@ -47,7 +47,7 @@ def _of_class(code: int, function: OfRows, X: np.ndarray, y: np.ndarray, weight:
     return function(X[members].astype(np.float64, copy=False), weight[members]) if members.any() else None
 
 
-def _of_classes(functions: list[OfRows], X: np.ndarray, y: np.ndarray, weight: np.ndarray) -> list[Any]:
+def _of_classes(functions: Sequence[OfRows], X: np.ndarray, y: np.ndarray, weight: np.ndarray) -> list[Any]:
     return [_of_class(code, function, X, y, weight) for code, function in enumerate(functions)]
 
 

@@ -95,7 +95,8 @@ def _mean(ends: list[_Walker], metric: Metric) -> _Walker:
     dtype = first.positions.dtype
     positions = sum(s * end.prototypes.positions.astype(np.float64) for s, end in zip(share, ends, strict=True))
     theta = sum(s * end.prototypes.theta.astype(np.float64) for s, end in zip(share, ends, strict=True))
-    rates = None if ends[0].rates is None else share @ np.stack([end.rates for end in ends])
+    own_rates = [end.rates for end in ends if end.rates is not None]
+    rates = share @ np.stack(own_rates) if len(own_rates) == len(ends) else None
     return _Walker(
         first.moved(np.asarray(positions), metric.project(np.asarray(theta))).astype(dtype),
         rates,
