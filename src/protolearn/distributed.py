@@ -125,7 +125,8 @@ def _n_threads() -> int:
         return sum(get_client().nthreads().values())
     except (ImportError, ValueError):
         scheduler = str(dask.config.get("scheduler", "threads"))
-        return 1 if scheduler.startswith(("sync", "single")) else os.cpu_count() or 1
+        alone = scheduler.startswith(("sync", "single"))
+        return 1 if alone else int(dask.config.get("num_workers", None) or os.cpu_count() or 1)
 
 
 def delayed_rows(X: Any) -> list[Delayed]:
