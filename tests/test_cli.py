@@ -41,7 +41,7 @@ def test_methods_lists_every_one(capsys):
     import protolearn
 
     assert cli.main(["methods"]) == 0
-    assert len(capsys.readouterr().out.splitlines()) == len(protolearn.__all__)
+    assert len(capsys.readouterr().out.splitlines()) == 1 + len(protolearn.__all__)
 
 
 def test_wrong_use_ends_with_2(capsys):
@@ -82,4 +82,4 @@ def test_pictures_of_prototypes(iris):
     with pytest.raises(ValueError, match="do not form an image"):
         plot_prototypes(model, image_shape=(3, 3))
     with pytest.raises(ValueError, match="do not form an image"):
-        plot_prototypes(LOGM(max_iter=1).fit(iris[0][:, :3], iris[1]))
+        plot_prototypes(LOGM(max_iter=1).fit(iris[0][:, :3], iris[1]), kind="images")

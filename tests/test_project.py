@@ -59,6 +59,20 @@ def test_every_loss_and_metric_says_what_it_does():
         assert type(metric).__doc__
 
 
+def test_every_public_name_has_one_home():
+    assert set(protolearn._HOME) == {*protolearn.__all__, "load", "save"}
+    assert set(dir(protolearn)) >= set(protolearn._HOME)
+    for name in protolearn._HOME:
+        assert getattr(protolearn, name).__name__ == name
+    with pytest.raises(AttributeError, match="has no attribute 'LOGN'"):
+        protolearn.LOGN  # noqa: B018
+
+
+def test_the_version_needs_no_library():
+    code = "import sys, protolearn.cli as c; c.parser(); assert not {'numpy', 'numba', 'sklearn'} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
 def test_importing_compiles_nothing():
     code = (
         "import protolearn, protolearn.solvers.kernels as k; assert k.pair_epoch._for_number.cache_info().currsize == 0"

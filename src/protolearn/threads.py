@@ -1,9 +1,12 @@
-"""How many BLAS threads a piece of work is worth. threadpoolctl comes with scikit-learn, which needs it."""
+"""How many threads a piece of work is worth. threadpoolctl comes with scikit-learn, which needs it."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache
+from typing import Any
 
 from threadpoolctl import ThreadpoolController
 
@@ -17,8 +20,34 @@ def _controller() -> ThreadpoolController:
     return ThreadpoolController()
 
 
+def one_blas_thread() -> AbstractContextManager:
+    """A context in which BLAS uses one thread."""
+    return _controller().limit(limits=1, user_api="blas")
+
+
 def blas_threads(multiply_adds: float) -> AbstractContextManager:
     """A context in which BLAS uses one thread for small work, and as many as it likes for large."""
     if multiply_adds >= _WORTH_A_THREAD:
         return nullcontext()
-    return _controller().limit(limits=1, user_api="blas")
+    return one_blas_thread()
+
+
+def n_threads() -> int:
+    """As many as BLAS would use: its environment variables and joblib's workers limit both."""
+    return max([1, *(pool["num_threads"] for pool in _controller().select(user_api="blas").info())])
+
+
+def threads_for(multiply_adds: float) -> int:
+    """How many threads share so much work."""
+    return n_threads() if multiply_adds >= _WORTH_A_THREAD else 1
+
+
+def in_threads(function: Callable[[Any], Any], items: Iterable[Any], threads: int) -> list[Any]:
+    """What `function` returns for each item, in order; for functions that spend their time in BLAS or compiled loops.
+
+    BLAS itself stays on one thread meanwhile: two threads that each ask for two are slower than one.
+    """
+    if threads == 1:
+        return [function(item) for item in items]
+    with one_blas_thread(), ThreadPoolExecutor(threads) as pool:
+        return list(pool.map(function, items))

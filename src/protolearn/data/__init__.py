@@ -4,7 +4,7 @@ from protolearn.data.blocked import BlockedSet, BlockSource, blocked_set
 from protolearn.data.blocks import Blocks, is_dask, is_large
 from protolearn.data.parquet import ParquetBlocks
 from protolearn.data.samples import Samples
-from protolearn.data.training_set import TrainingSet, block_rows, dense_rows, row_blocks, working_dtype
+from protolearn.data.training_set import TrainingSet, block_rows, dense_rows, row_blocks, row_slices, working_dtype
 
 __all__ = [
     "BlockSource",
@@ -19,5 +19,6 @@ __all__ = [
     "is_dask",
     "is_large",
     "row_blocks",
+    "row_slices",
     "working_dtype",
 ]

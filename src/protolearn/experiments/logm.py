@@ -2,8 +2,8 @@
 
 Protocol (SPEC 4): features scaled to [-1, 1] on the training part; one stratified 10-fold cross-validation, or the
 official split; S, alpha and tau chosen on a stratified hold-out of the training part (1/3, or 1/5 with a split), then
-trained again on all of it. One k-means for each S serves all methods and settings of a fold. The grid is a coarser one
-than the paper's 125 points.
+trained again on all of it. One k-means for each S serves all methods and settings of a fold. The grid is the paper's 125
+points on `sonar`, which is small enough for it to matter, and a coarser one elsewhere.
 """
 
 from __future__ import annotations
@@ -65,7 +65,8 @@ class Grid:
 
 
 # With 208 samples the mean of ten folds has a standard error above 2 points.
-REPEATS = {"sonar": 2}
+REPEATS = {"sonar": 5}
+PAPER = Grid((1, 2, 3, 4, 5), (0.0, 0.001, 0.005, 0.01, 0.05), (0.1, 0.5, 1.0, 1.5, 2.0), epochs=100, hold_out=1 / 3)
 SMALL = Grid((1, 3, 5), (0.0, 0.005, 0.05), (0.1, 0.5, 1.0, 2.0), epochs=100, hold_out=1 / 3)
 LARGE = Grid((10, 25), (0.0, 0.005), (0.5, 1.0, 2.0), epochs=40, hold_out=1 / 5)
 
@@ -132,7 +133,7 @@ def run(datasets: list[str], methods: list[str], rows_file: Path, seed: int, job
     done = {(row["dataset"], row["method"], int(row["fold"])) for row in rows}
     for name in datasets:
         data = load(name)
-        grid = SMALL if data.is_test is None else LARGE
+        grid = LARGE if data.is_test is not None else PAPER if name in REPEATS else SMALL
         if data.is_test is not None:
             data = load(name, np.float32)
         work = [
@@ -171,7 +172,8 @@ def _append(path: Path, row: dict) -> None:
 def report(rows: list[dict], seed: int) -> str:
     """Published beside measured, as Markdown."""
     lines = []
-    within = total = 0
+    total = 0
+    below = []
     for name, published in PUBLISHED.items():
         cells = []
         for method in METHODS:
@@ -181,19 +183,21 @@ def report(rows: list[dict], seed: int) -> str:
                 continue
             measured = 100 * float(np.mean(found))
             total += 1
-            within += measured >= published[method] - 2
+            if measured < published[method] - 2:
+                below.append(f"{method} on `{name}` ({measured - published[method]:+.2f})")
             cells.append(f"{measured:.2f} ({measured - published[method]:+.2f})")
         lines.append([name, *cells])
     return "\n\n".join(
         [
             "## LOGM and its rivals (Jin, Liu and Hou 2010, Tables 5 and 8)",
             "Accuracy in per cent, in brackets the difference to the published figure. Five sets by one stratified 10-fold "
-            "cross-validation (`sonar`, which is small, by two), `letter` and `usps` on their official split. Features scaled to [-1, 1] on the training part; "
+            "cross-validation (`sonar`, which is small, by five), `letter` and `usps` on their official split. Features scaled to [-1, 1] on the training part; "
             f"S, alpha and tau chosen on a hold-out of the training part from S in {SMALL.sizes}, alpha in {SMALL.alphas}, tau in "
             f"{SMALL.taus} ({LARGE.sizes}, {LARGE.alphas}, {LARGE.taus} on the two large sets), {SMALL.epochs} ({LARGE.epochs}) "
-            "epochs; GLVQ's slope from 10 and 20. The paper's grid has 125 points and its figures on the small sets are means of ten such runs.",
+            "epochs; on `sonar` from the paper's 125 points. GLVQ's slope from 10 and 20. The paper has 125 points everywhere, and its figures on the small sets are means of ten such runs.",
             table(["data set", *METHODS], lines),
-            f"{within} of {total} figures are at most 2 points below the published one.",
+            f"{total - len(below)} of {total} figures are at most 2 points below the published one"
+            + (f"; below: {', '.join(below)}." if below else "."),
             provenance(f"python -m protolearn.experiments.logm --seed {seed}"),
         ]
     )

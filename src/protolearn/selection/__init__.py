@@ -1,1 +1,5 @@
 """Choosing numbers of prototypes and settings."""
+
+from protolearn.selection.shrink import Shrunk, shrink
+
+__all__ = ["Shrunk", "shrink"]

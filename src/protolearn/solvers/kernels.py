@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import types
+from numba import njit, types
 
-from protolearn.compiled import compiled, inline, matrix, stack, vector
+from protolearn.compiled import VECTORISED, compiled, inline, matrix, stack, vector
 from protolearn.losses.base import field_signature, pair_signature
 from protolearn.metrics.base import fill_signature, finish_signature, step_signature
 
@@ -31,6 +31,77 @@ def own_and_rival(D, labels, k):
     return own, rival
 
 
+vectorised = njit(cache=True, nogil=True, fastmath=set(VECTORISED))
+"""For small loops over numbers that compiled functions call by name."""
+
+# Prototypes from which a vectorised search for the nearest rival pays.
+_WORTH_FOLDING = 64
+
+
+def class_starts(labels: np.ndarray) -> np.ndarray:
+    """Where the prototypes of each class begin, and the end of the last; empty where they are not sorted by class."""
+    if (np.diff(labels) < 0).any():
+        return np.empty(0, dtype=np.int64)
+    return np.searchsorted(labels, np.arange(labels[-1] + 2)).astype(np.int64)
+
+
+def searched_by_class(labels: np.ndarray) -> np.ndarray:
+    """`class_starts` where looking class by class pays, else nothing."""
+    return class_starts(labels) if len(labels) >= _WORTH_FOLDING else np.empty(0, dtype=np.int64)
+
+
+@vectorised
+def fold(values, out):
+    """out[i] = the least of values[i], values[i + q], values[i + 2 q], values[i + 3 q]; q the length of out."""
+    q = out.shape[0]
+    for i in range(q):
+        a, b, c, d = values[i], values[i + q], values[i + 2 * q], values[i + 3 * q]
+        a = a if a < b else b
+        c = c if c < d else d
+        out[i] = a if a < c else c
+
+
+@inline
+def least(values):
+    """The least of all, in two chains so that one does not wait for the other."""
+    a = b = values[0]
+    for i in range(0, values.shape[0] - 1, 2):
+        a = values[i] if values[i] < a else a
+        b = values[i + 1] if values[i + 1] < b else b
+    last = values[values.shape[0] - 1]
+    a = a if a < b else b
+    return a if a < last else last
+
+
+@inline
+def own_and_rival_by_class(D, starts, k, folded, groups):
+    """As own_and_rival, for prototypes sorted by class; D is padded with infinity to 16 len(groups), and overwritten.
+
+    A compiler does not vectorise a search for the index of a least value, so two folds first find the value: 0.1
+    microseconds instead of 0.4 for 390 prototypes.
+    """
+    own = rival = -1
+    d_own = d_rival = D.dtype.type(np.inf)
+    for i in range(starts[k], starts[k + 1]):
+        if D[i] < d_own:
+            d_own = D[i]
+            own = i
+        D[i] = np.inf
+    fold(D, folded)
+    fold(folded, groups)
+    d_rival = least(groups)
+    q = groups.shape[0]
+    if d_rival < np.inf:
+        for group in range(q):
+            if groups[group] == d_rival:
+                i = group
+                while D[i] != d_rival:
+                    i += q
+                if rival < 0 or i < rival:
+                    rival = i
+    return own, rival, d_own, d_rival
+
+
 def _epoch_signature(number: Any, loss: Any) -> Any:
     return types.int64(
         matrix(number),  # X
@@ -43,6 +114,7 @@ def _epoch_signature(number: Any, loss: Any) -> Any:
         stack(number),  # T
         vector(types.int64),  # slot
         vector(types.int64),  # labels
+        vector(types.int64),  # where each class begins, or nothing
         vector(number),  # work
         stack(number),  # G
         types.float64,  # total
@@ -60,23 +132,31 @@ def _epoch_signature(number: Any, loss: Any) -> Any:
 
 @compiled(lambda number: _epoch_signature(number, types.FunctionType(pair_signature(number))))
 def pair_epoch(
-    X, y, share, eta, rho, slope, W, T, slot, labels, work, G, total, limit, fill, step, finish, loss, parameters,
-    rates, cap, values,
+    X, y, share, eta, rho, slope, W, T, slot, labels, starts, work, G, total, limit, fill, step, finish, loss,
+    parameters, rates, cap, values,
 ):  # fmt: skip
     """Show the rows of X one after the other to a loss of own and rival; returns how many were shown.
 
     Fewer than all means that a distance was no longer finite or passed `limit`: learning has diverged.
     """
-    D = np.empty(labels.shape[0], X.dtype)
+    q = (labels.shape[0] + 15) // 16
+    padded = np.full(16 * q, np.inf, X.dtype)
+    D = padded[: labels.shape[0]]
+    folded = np.empty(4 * q, X.dtype)
+    groups = np.empty(q, X.dtype)
     alpha = parameters[1]
     for n in range(X.shape[0]):
         x = X[n]
         fill(x, W, T, slot, work, D)
-        own, rival = own_and_rival(D, labels, y[n])
-        if own < 0 or rival < 0 or not (D[own] < limit and D[rival] < limit):
+        if starts.shape[0] > 0:
+            own, rival, d_own, d_rival = own_and_rival_by_class(padded, starts, y[n], folded, groups)
+        else:
+            own, rival = own_and_rival(D, labels, y[n])
+            d_own, d_rival = D[own], D[rival]
+        if own < 0 or rival < 0 or not (d_own < limit and d_rival < limit):
             return n
-        value, pull, push = loss(D[own], D[rival], slope[n])
-        values[n] = value + alpha * D[own]
+        value, pull, push = loss(d_own, d_rival, slope[n])
+        values[n] = value + alpha * d_own
         pull = share[n] * (pull + alpha)
         push *= share[n]
         if pull != 0.0:
@@ -92,8 +172,8 @@ def pair_epoch(
 
 @compiled(lambda number: _epoch_signature(number, types.FunctionType(field_signature(number))))
 def field_epoch(
-    X, y, share, eta, rho, slope, W, T, slot, labels, work, G, total, limit, fill, step, finish, loss, parameters,
-    rates, cap, values,
+    X, y, share, eta, rho, slope, W, T, slot, labels, starts, work, G, total, limit, fill, step, finish, loss,
+    parameters, rates, cap, values,
 ):  # fmt: skip
     """As pair_epoch, for a loss or rule of the distances to all prototypes."""
     D = np.empty(labels.shape[0], X.dtype)

@@ -20,12 +20,13 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from protolearn.registry import Registry
 from protolearn.solvers.triples import Candidates, Sums, TripleProblem
+from protolearn.threads import n_threads, one_blas_thread
 
 METRIC_SOLVERS = Registry("solver")
 # How much further than the perimeter the search looks, so that few invaders of the next steps are missed; and the most.
@@ -80,7 +81,25 @@ def solve_large_margin(
     refresh_targets : find the targets anew at each exact search. With the k nearest the cost can only fall, so the sum
         of all this still never rises.
     watch : called after each exact search with the number of steps and the cost
+
+    The work is shared among as many threads as BLAS would use, and BLAS stays on one: its threads wait for each other
+    at every product, which on a machine that does other things too takes five times as long.
     """
+    problem = replace(problem, threads=n_threads())
+    with one_blas_thread():
+        return _solve(problem, omega, solver, max_iter, tol, invader_interval, refresh_targets, watch)
+
+
+def _solve(
+    problem: TripleProblem,
+    omega: np.ndarray,
+    solver: str,
+    max_iter: int,
+    tol: float,
+    invader_interval: int,
+    refresh_targets: bool,
+    watch: Callable[[int, float], None] | None,
+) -> LargeMarginSolution:
     if problem.targets.size == 0:
         problem = problem.with_targets(omega)
     frame, back = whitening(problem.points)
@@ -160,9 +179,9 @@ class _Steps:
 
     def gradient(self, sums: Sums) -> np.ndarray:
         """sum c (u - u')(x - x')' by two matrix products."""
-        slope = sums.at_points.T @ self.problem.points
+        slope = self.problem.outer_sum(sums.at_points, self.problem.points)
         if sums.at_centres is not sums.at_points:
-            slope += sums.at_centres.T @ self.problem.centres
+            slope += self.problem.outer_sum(sums.at_centres, self.problem.centres)
         return slope
 
 

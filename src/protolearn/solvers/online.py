@@ -9,13 +9,16 @@ from protolearn.losses import FieldLoss
 from protolearn.metrics.base import Packed
 from protolearn.prototypes import PrototypeSet
 from protolearn.schedules import annealed
+from protolearn.solvers.ahead import ahead_epoch, looks_ahead, pack_rows, rows_ahead
 from protolearn.solvers.base import DIVERGED, SOLVERS, WORSE, LossWatch, Objective, Plan, Solution
 from protolearn.solvers.batch import classification_error
 from protolearn.solvers.keeping import make_keeper
-from protolearn.solvers.kernels import field_epoch, pair_epoch
+from protolearn.solvers.kernels import class_starts, field_epoch, pair_epoch, searched_by_class
+from protolearn.threads import one_blas_thread
 
 # A call of the kernel costs 0.2 to 0.4 ms: long blocks hide it, and 8 MB of gathered rows do not hurt.
 _BLOCK_BYTES = 1 << 23
+_MOST_BLOCK_ROWS = 1 << 16
 # Rows whose loss before learning is measured, to tell whether learning made it worse.
 _LOOK_AT = 2000
 
@@ -32,7 +35,7 @@ def online(start: PrototypeSet, data: TrainingSet, objective: Objective, plan: P
     rows, share = data.presentations(shuffled=plan.shuffle)
     stream = _Stream(start, data, objective, plan, epoch_length=len(rows))
     watch = LossWatch(plan.tol, plan.watch, make_keeper(plan, data, objective.metric))
-    size = block_rows(data.n_features, data.dtype.itemsize, _BLOCK_BYTES)
+    size = block_rows(data.n_features, data.dtype.itemsize, _BLOCK_BYTES, _MOST_BLOCK_ROWS)
     # A call of a kernel costs 0.2 ms, an epoch on a small set less: several epochs go into one call when nobody looks.
     together = 1 if plan.watch or plan.tol is not None else max(1, min(size // len(rows), plan.max_iter // 10))
     result = Solution(start)
@@ -98,15 +101,18 @@ class _Stream:
         self, start: PrototypeSet, data: TrainingSet, objective: Objective, plan: Plan, epoch_length: int
     ) -> None:
         self.data, self.plan, self.objective = data, plan, objective
-        self.packed: Packed = objective.metric.pack(start)
+        self.ahead = rows_ahead(len(start)) if looks_ahead(objective.loss, objective.metric, start) else 0
+        self.packed: Packed = self._pack(start)
         self.packed.work = _factors(plan, start, objective, self.packed.work)
         self.step = plan.first_step
         self.end = plan.n_steps or plan.max_iter * epoch_length
         self.step_size_hint = plan.position_rate / objective.loss.rate_unit(plan.scale)
+        self.starts = (class_starts if self.ahead else searched_by_class)(start.labels)
         self.parameters = objective.parameters(start.labels)
         dtype = data.dtype
         loss = objective.loss
-        self.epoch = (field_epoch if isinstance(loss, FieldLoss) else pair_epoch).of(dtype)
+        kernel = ahead_epoch if self.ahead else field_epoch if isinstance(loss, FieldLoss) else pair_epoch
+        self.epoch = kernel.of(dtype)
         self.loss = loss.coefficients.of(dtype)
         learns_metric = objective.metric.adaptive and plan.metric_rate > 0
         self.gradient = np.zeros(self.packed.theta.shape if learns_metric else (0, 0, 0), dtype=dtype)
@@ -114,6 +120,10 @@ class _Stream:
         self.cap = plan.position_rate if loss.individual_rates else 0.0
         if loss.individual_rates and plan.rates is None:
             self.rates[:] = plan.position_rate
+
+    def _pack(self, prototypes: PrototypeSet) -> Packed:
+        metric = self.objective.metric
+        return pack_rows(metric, prototypes) if self.ahead else metric.pack(prototypes)
 
     def loss_at_start(self, rows: np.ndarray) -> float:
         """Mean loss of the first prototypes, over an even sample of the rows."""
@@ -130,7 +140,7 @@ class _Stream:
         """Present some rows; returns how many of them before learning diverged, and then undoes them all."""
         plan, packed = self.plan, self.packed
         steps = self.step + np.arange(len(rows))
-        growth = annealed(1.0, plan.annealing, steps)
+        growth = annealed(1.0, plan.annealing, steps) if plan.annealing != 1.0 else np.ones(len(rows))
         # A coefficient holds the slope as a factor: a slope 403 times the first one (SNPC on letter) would make steps
         # 403 times as long. Accuracy there is 0.13 without the division and 0.94 with it.
         factor = np.asarray(plan.schedule(steps, self.end), dtype=np.float64) / growth
@@ -159,6 +169,8 @@ class _Stream:
         values: np.ndarray,
     ) -> int:
         packed = self.packed
+        if self.ahead:
+            return self._present_ahead(rows, share, eta, slope, values)
         # Rates of zero and no place for the metric's gradient: a look that changes nothing.
         gradient = self.gradient if rho.any() else np.zeros((0, 0, 0), dtype=self.data.dtype)
         with np.errstate(over="ignore", invalid="ignore"):
@@ -173,6 +185,7 @@ class _Stream:
                 packed.theta,
                 packed.slot,
                 packed.labels,
+                self.starts,
                 packed.work,
                 gradient,
                 self.objective.metric.total(self.data.n_features),
@@ -187,6 +200,27 @@ class _Stream:
                 values,
             )
 
+    def _present_ahead(
+        self, rows: np.ndarray, share: np.ndarray, eta: np.ndarray, slope: np.ndarray, values: np.ndarray
+    ) -> int:
+        packed = self.packed
+        with one_blas_thread():
+            return self.epoch(
+                self.data.rows(rows),
+                self.data.y[rows],
+                share,
+                eta,
+                slope,
+                packed.positions,
+                self.starts,
+                self.plan.limit,
+                self.loss,
+                self.parameters,
+                self.rates,
+                min(self.ahead, len(rows)),
+                values,
+            )
+
     def _shrink(self, time: float) -> None:
         """Follow the penalty of the prototypes alone for the sum of the rates just used.
 
@@ -198,7 +232,7 @@ class _Stream:
         penalty = self.objective.loss.penalty(found.positions, found.labels) if strength > 0 else None
         if penalty is not None:
             moved = found.positions - 0.5 * -np.expm1(-2.0 * strength * time) * penalty[1]
-            self.packed.positions[...] = self.objective.metric.pack(found.moved(moved, found.theta)).positions
+            self.packed.positions[...] = self._pack(found.moved(moved, found.theta)).positions
 
 
 def _factors(plan: Plan, start: PrototypeSet, objective: Objective, work: np.ndarray) -> np.ndarray:

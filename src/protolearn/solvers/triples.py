@@ -11,15 +11,17 @@ version: both are prototypes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numba import njit
 
 from protolearn.compiled import VECTORISED
+from protolearn.threads import in_threads
 
 # A block of distances that stays in a second-level cache while it is searched.
 _BLOCK_NUMBERS, _BLOCK_COLUMNS = 1 << 18, 1 << 10
@@ -28,6 +30,8 @@ _MOST_CANDIDATES = 1 << 25
 # float32 distances by |a|^2 - 2 a'b + |b|^2 are wrong by some 1e-7 of |a|^2 + |b|^2: look that much further.
 _ROUNDING = 4e-6
 _FLOAT32_LARGEST = 1e15
+# A thread pays from so many multiply-adds of a search or a product, or so many numbers of the candidate pairs, on.
+_SEARCH_FOR_A_THREAD, _PRODUCT_FOR_A_THREAD, _SUMS_FOR_A_THREAD = 5e7, 5e7, 2e6
 
 _loop = njit(cache=True, nogil=True, fastmath=set(VECTORISED))
 
@@ -42,6 +46,7 @@ class TripleProblem:
     targets : (n_centres, k) rows of points; -1 fills a row whose class has fewer than k; empty before they are found
     margin, pull, push : kappa, 1 - mu and mu of the thesis
     own : (n_centres,) the row of points that is the centre itself, -1 where there is none
+    threads : how many the sums and searches may use
     """
 
     centres: np.ndarray
@@ -54,6 +59,7 @@ class TripleProblem:
     pull: float = 0.5
     push: float = 0.5
     targets: np.ndarray = field(default_factory=lambda: np.empty((0, 0), dtype=np.int64))
+    threads: int = 1
 
     @classmethod
     def among_points(cls, X: np.ndarray, labels: np.ndarray, n_neighbors: int, **numbers: Any) -> TripleProblem:
@@ -103,8 +109,23 @@ class TripleProblem:
 
     def mapped(self, omega: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Centres and points after the map."""
-        Z = self.points @ omega.T
-        return (Z if self.mutual else self.centres @ omega.T), Z
+        Z = self._by_rows(self.points, omega)
+        return (Z if self.mutual else self._by_rows(self.centres, omega)), Z
+
+    def _by_rows(self, X: np.ndarray, omega: np.ndarray) -> np.ndarray:
+        Z = np.empty((len(X), len(omega)))
+        parts = row_parts(len(X), self.threads_for(X.size * len(omega), _PRODUCT_FOR_A_THREAD))
+        in_threads(lambda rows: np.matmul(X[rows], omega.T, out=Z[rows]), parts, len(parts))
+        return Z
+
+    def outer_sum(self, U: np.ndarray, X: np.ndarray) -> np.ndarray:
+        """U' X."""
+        parts = row_parts(len(X), self.threads_for(X.size * U.shape[1], _PRODUCT_FOR_A_THREAD))
+        return sum(in_threads(lambda rows: U[rows].T @ X[rows], parts, len(parts)))
+
+    def threads_for(self, work: float, worth: float) -> int:
+        """Threads for so much work, one for each `worth` of it."""
+        return int(np.clip(work // worth, 1, self.threads))
 
     def with_targets(self, omega: np.ndarray) -> TripleProblem:
         """The same problem with the k nearest points of each centre's class as its targets, the lowest row on a tie.
@@ -147,6 +168,12 @@ class TripleProblem:
                 for start in range(0, len(members), height):
                     for column in range(first, end, width):
                         yield members[start : start + height], slice(column, min(column + width, end))
+
+
+def row_parts(n: int, parts: int) -> list[slice]:
+    """The rows in so many runs of about one length."""
+    edges = np.linspace(0, n, parts + 1).astype(int)
+    return [slice(a, b) for a, b in pairwise(edges)]
 
 
 def _distances(A: np.ndarray, B: np.ndarray) -> np.ndarray:
@@ -199,24 +226,42 @@ class Candidates:
                 break
             self.pairs.append(found)
         if self.pairs:
-            self.pairs = [np.concatenate(self.pairs)]
+            pairs = np.concatenate(self.pairs)
+            parts = problem.threads_for(self.n_pairs * problem.n_features, _SUMS_FOR_A_THREAD)
+            self.pairs = np.array_split(pairs, parts)
 
     def sums(self, A: np.ndarray, B: np.ndarray, UA: np.ndarray, UB: np.ndarray, smooth: float = 0.0) -> Sums:
         """Sums over the candidates, with distances between rows of A and B and outer rows UA and UB."""
         problem = self.problem
-        at_points = np.zeros(UB.shape)
-        at_centres = at_points if problem.mutual else np.zeros(UA.shape)
         edges, cost = target_edges(A, B, problem.targets, problem.margin)
         furthest = edges.max(axis=1)
-        weights = np.full(problem.targets.shape, problem.pull)
-        push = saved = 0.0
-        n_active = 0
-        for pairs in _search(problem, A, B, 0.0) if self.pairs is None else self.pairs:
-            part, less, active = push_sums(
+
+        def part(pairs: np.ndarray) -> tuple:
+            at_points = np.zeros(UB.shape)
+            at_centres = at_points if problem.mutual else np.zeros(UA.shape)
+            weights = np.zeros(problem.targets.shape)
+            found = push_sums(
                 A, B, UA, UB, pairs, problem.mutual, edges, furthest, problem.push, smooth,
                 weights, at_centres, at_points,
             )  # fmt: skip
-            push, saved, n_active = push + part, saved + less, n_active + active
+            return (*found, weights, at_centres, at_points)
+
+        push = saved = 0.0
+        n_active = 0
+        at_points = np.zeros(UB.shape)
+        at_centres = at_points if problem.mutual else np.zeros(UA.shape)
+        weights = np.full(problem.targets.shape, problem.pull)
+        parts: Iterable[tuple] = (
+            map(part, _search(problem, A, B, 0.0))
+            if self.pairs is None
+            else in_threads(part, self.pairs, max(len(self.pairs), 1))
+        )
+        for cost_part, saved_part, active_part, weights_part, centres_part, points_part in parts:
+            push, saved, n_active = push + cost_part, saved + saved_part, n_active + active_part
+            weights += weights_part
+            at_points += points_part
+            if not problem.mutual:
+                at_centres += centres_part
         pull_sums(UA, UB, problem.targets, weights, at_centres, at_points)
         cost = problem.pull * cost + push
         return Sums(cost, cost - saved, n_active, at_centres, at_points)
@@ -237,16 +282,23 @@ def _search(problem: TripleProblem, A: np.ndarray, B: np.ndarray, reach: float) 
     rounding = _ROUNDING * (a2 + largest)
     limit = ((a2 - furthest - rounding) / 2).astype(number)
     half = (b2 / 2).astype(number)
-    buffer = np.empty((1 << 16, 2), dtype=np.int32)
-    for rows, columns in problem.other_class_chunks():
+
+    def inside(block: tuple) -> np.ndarray:
+        rows, columns = block
         product = A32[rows] @ B32[columns].T
         arguments = (product, rows, columns.start, limit, half, problem.mutual)
-        count = list_inside(*arguments, buffer)
-        if count > len(buffer):
-            buffer = np.empty((count, 2), dtype=np.int32)
-            list_inside(*arguments, buffer)
-        if count:
-            yield buffer[:count].copy()
+        pairs = np.empty((1 << 12, 2), dtype=np.int32)
+        count = list_inside(*arguments, pairs)
+        if count > len(pairs):
+            pairs = np.empty((count, 2), dtype=np.int32)
+            list_inside(*arguments, pairs)
+        return pairs[:count].copy()
+
+    threads = problem.threads_for(float(len(A)) * len(B) * A.shape[1], _SEARCH_FOR_A_THREAD)
+    blocks = list(problem.other_class_chunks())
+    # A few blocks at a time, so that a search with too many pairs can end early.
+    for first in range(0, len(blocks), 64):
+        yield from in_threads(inside, blocks[first : first + 64], threads)
 
 
 @_loop

@@ -1,0 +1,130 @@
+"""Files and columns that commands are given."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from protolearn.cli import UsageError
+
+FORMATS = ("csv", "tsv", "parquet", "arff", "libsvm", "npz")
+
+
+def add_reading(command: argparse.ArgumentParser) -> None:
+    """Options of every command that reads a table."""
+    command.add_argument("--format", choices=FORMATS, help="what the tables are; else by name and content")
+    command.add_argument("--no-header", action="store_true", help="CSV and TSV begin with data, not with names")
+
+
+def read(path: str, options: argparse.Namespace, **settings: Any) -> Any:
+    """The table in a file, or in standard input."""
+    from protolearn.tables import read_table
+
+    check_file(path)
+    return read_table(path, format=options.format, header=not options.no_header, **settings)
+
+
+def check_file(path: str) -> None:
+    """Raise where there is no such file."""
+    if path == "-":
+        return
+    if Path(path).is_dir():
+        raise UsageError(f"{path} is a folder; give a file.")
+    if not Path(path).exists():
+        raise UsageError(f"there is no file {path}.")
+
+
+def check_folder(path: str | Path) -> None:
+    """Raise where a file cannot be written because its folder is not there."""
+    if not Path(path).parent.is_dir():
+        raise UsageError(f"there is no folder {Path(path).parent}; make it first.")
+    if Path(path).is_dir():
+        raise UsageError(f"{path} is a folder; name a file.")
+
+
+def load_model(path: str) -> Any:
+    """The model in a file."""
+    from protolearn.export.model_file import load
+
+    check_file(path)
+    return load(path)
+
+
+def rows_for(model: Any, path: str, options: argparse.Namespace) -> Any:
+    """The rows of a table as a saved model takes them."""
+    from protolearn.tables import Preparation
+
+    first = model.steps[0][1] if hasattr(model, "steps") else model
+    names = [str(name) for name in getattr(first, "feature_names_in_", [])]
+    texts = []
+    if isinstance(first, Preparation):
+        texts = [name for name, number in zip(first.column_names(), first.is_number_, strict=True) if not number]
+    frame = read(path, options, texts=texts, columns=names)
+    if isinstance(first, Preparation) and names:
+        return frame
+    # A model that was saved from Python, without a Preparation: numbers only.
+    lacking = [name for name in names if name not in frame.columns]
+    if lacking:
+        raise UsageError(f"{path} lacks column {lacking[0]} of the training set.")
+    chosen = frame.select(names) if names else frame
+    odd = [name for name in chosen.columns if not (chosen[name].dtype.is_numeric() or chosen[name].dtype.is_float())]
+    if odd:
+        raise UsageError(f"column {odd[0]} of {path} holds texts, and the model takes numbers only.")
+    rows = chosen.to_numpy().astype(float)
+    return chosen.to_pandas() if names and _has_pandas() else rows
+
+
+def _has_pandas() -> bool:
+    from importlib.util import find_spec
+
+    return find_spec("pandas") is not None and find_spec("pyarrow") is not None
+
+
+def split_target(frame: Any, target: str | None, name: str, drop: list[str]) -> tuple[Any, Any]:
+    """The columns to learn from, and the labels."""
+    import numpy as np
+
+    from protolearn.tables.reading import TARGET
+
+    if target is None:
+        if TARGET not in frame.columns:
+            raise UsageError(
+                f"say which column of {name} holds the classes: --target COLUMN ({_listed(frame.columns)})."
+            )
+        target = TARGET
+    for column in (target, *drop):
+        if column not in frame.columns:
+            raise UsageError(f"{name} has no column {column}; it has {_listed(frame.columns)}.")
+    column = frame[target]
+    missing = column.null_count() + (int(column.is_nan().sum()) if column.dtype.is_float() else 0)
+    if missing:
+        raise UsageError(f"column {target} of {name} has no class in {missing} rows; fill them in or remove them.")
+    y = column.to_numpy()
+    if y.dtype.kind == "f":
+        if not np.array_equal(y, np.rint(y)):
+            raise UsageError(f"column {target} of {name} holds measurements ({y[0]:g}, ...), not classes.")
+        y = y.astype(np.int64)
+    elif y.dtype.kind not in "iub":
+        y = np.array([str(label) for label in y])
+    features = frame.drop(target, *drop)
+    if not features.width:
+        raise UsageError(f"{name} has no column but {target}; there is nothing to learn from.")
+    return features, y
+
+
+def check_classes(y: Any, target: str, name: str) -> None:
+    """Raise where labels cannot be the classes of a classifier."""
+    import numpy as np
+
+    classes = np.unique(y)
+    if len(classes) < 2:
+        raise UsageError(f"column {target} of {name} holds one class only, {classes[0]}; a classifier needs two.")
+    if 2 * len(classes) > len(y):
+        raise UsageError(
+            f"column {target} of {name} has {len(classes)} different values in {len(y)} rows; these are no classes."
+        )
+
+
+def _listed(names: list[str], most: int = 12) -> str:
+    return ", ".join(names[:most]) + (", ..." if len(names) > most else "")

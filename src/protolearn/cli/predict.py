@@ -1,0 +1,94 @@
+"""`protolearn predict`: classes for the rows of a table, as CSV."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import io
+import sys
+
+from protolearn.cli import UsageError
+from protolearn.cli.console import note, notes
+from protolearn.cli.inputs import add_reading, check_folder, load_model, rows_for
+
+
+def add(commands: argparse._SubParsersAction) -> None:
+    """Declare the command."""
+    command = commands.add_parser(
+        "predict", help="classes for the rows of a table", description="Classes for the rows of a table, as CSV."
+    )
+    command.add_argument("model", metavar="MODEL", help="what `fit` or protolearn.save wrote")
+    command.add_argument("data", metavar="DATA", help="a table with the columns of the training set; - for stdin")
+    command.add_argument("--proba", action="store_true", help="also the probability of each class")
+    command.add_argument(
+        "--reject",
+        type=_threshold,
+        metavar="THRESHOLD",
+        help="mark rows whose certainty (d_rival - d_own) / (d_rival + d_own) is below it, 0 to 1",
+    )
+    command.add_argument("--out", metavar="FILE", help="write to a file instead of standard output")
+    add_reading(command)
+    command.set_defaults(run=run)
+
+
+def _threshold(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= 1:
+        raise argparse.ArgumentTypeError(f"give a number from 0 to 1, not {text!r}")
+    return value
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print or write the predictions."""
+    if options.out is not None:
+        check_folder(options.out)
+    model = load_model(options.model)
+    if not hasattr(model, "predict"):
+        raise UsageError(f"{options.model} holds a {type(model).__name__}, which does not classify.")
+    with notes():
+        rows = rows_for(model, options.data, options)
+        columns, rejected = _columns(model, rows, options)
+    _note_unknown(model, rows)
+    if rejected is not None:
+        note(f"{rejected} of {len(columns['row'])} rows are less certain than {options.reject:g}.")
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(zip(*columns.values(), strict=True))
+    if options.out is None:
+        sys.stdout.write(text.getvalue())
+    else:
+        from protolearn.export.model_file import write_bytes
+
+        write_bytes(options.out, text.getvalue().encode())
+    return 0
+
+
+def _columns(model, rows, options: argparse.Namespace) -> tuple[dict[str, list], int | None]:
+    labels = model.predict(rows)
+    columns: dict[str, list] = {"row": list(range(1, len(labels) + 1)), "prediction": labels.tolist()}
+    rejected = None
+    if options.reject is not None:
+        from protolearn.inspection import certainty
+
+        values = certainty(model, rows)
+        uncertain = values < options.reject
+        columns["certainty"] = [f"{value:.6f}" for value in values]
+        columns["rejected"] = ["yes" if one else "no" for one in uncertain]
+        rejected = int(uncertain.sum())
+    if options.proba:
+        probabilities = model.predict_proba(rows)
+        for label, values in zip(model.classes_.tolist(), probabilities.T, strict=True):
+            columns[f"p_{label}"] = [f"{value:.6f}" for value in values]
+    return columns, rejected
+
+
+def _note_unknown(model, rows) -> None:
+    first = model.steps[0][1] if hasattr(model, "steps") else model
+    if hasattr(first, "unknown_levels"):
+        for column, levels in first.unknown_levels(rows).items():
+            listed = ", ".join(levels[:5]) + (", ..." if len(levels) > 5 else "")
+            note(f"column {column} holds what the training set did not: {listed}.")

@@ -1,0 +1,88 @@
+"""Export to C99: one header, no allocation, no library."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from protolearn.export.c_source import header
+from protolearn.export.c_text import identifier
+from protolearn.export.model_file import write_bytes
+from protolearn.parameters import check_choice
+from protolearn.plain import FixedPointModel, PlainModel, fixed_point_model, plain_model
+from protolearn.plain.folding import input_rows
+from protolearn.plain.size import Size, model_size
+
+DTYPES = ("float32", "int8", "int16")
+# Prototypes of different classes may lie closer together than one step of 8 bits.
+_WORTH_A_WARNING = 0.98
+
+
+@dataclass(frozen=True)
+class CExport:
+    """What was written.
+
+    prefix : what the names in the header begin with
+    dtype : the numbers of the tables
+    size : bytes in flash and RAM
+    kept : share of the rows of X that keep their class in fixed point, None without X
+    model : the arrays; a FixedPointModel predicts in Python what the header predicts, number for number
+    """
+
+    prefix: str
+    dtype: str
+    size: Size
+    kept: float | None
+    model: PlainModel | FixedPointModel
+
+
+def export_c(model: Any, path: str | os.PathLike, *, dtype: str = "float32", X: Any = None) -> CExport:
+    """Write a fitted classifier as a C99 header without dependencies.
+
+    The header has `<name>_predict(row)`, which returns the index of the class in `<name>_class_names`, and
+    `<name>_distances(row, distances)`; <name> is that of the file. With int8 and int16 both take integers, which
+    `<name>_quantize(row, integers)` makes. Where a Preparation turns texts or missing values into numbers, the row
+    holds those numbers, as the comment in the header names them: 1 for the level of a text and 0 for its others.
+
+    Parameters
+    ----------
+    model : fitted classifier, or a Pipeline of scalers, selectors, PCA or LMNN that ends in one; its steps are folded
+        into the prototypes; or the `exported` of `protolearn.selection.shrink`, with the numbers it has
+    path : the header to write; what was there stays until the new one is complete
+    dtype : {"float32", "int8", "int16"}
+    X : rows as the model takes them, to learn the scales of int8 and int16 from: the training set, for example
+
+    Returns
+    -------
+    export : CExport, with the bytes in flash and RAM
+
+    Raises
+    ------
+    ValueError
+        Where the model cannot be written, such as one with a metric of your own; no file is written then.
+    """
+    check_choice("dtype", dtype, DTYPES)
+    if isinstance(model, FixedPointModel):
+        written: PlainModel | FixedPointModel = model
+        dtype = model.dtype
+    else:
+        plain = plain_model(model)
+        X = None if X is None else input_rows(model, X)
+        written = plain if dtype == "float32" else fixed_point_model(plain, X, dtype)
+    kept = None
+    if isinstance(written, FixedPointModel) and X is not None:
+        kept = float(np.mean(written.predict_codes(X) == written.plain.predict_codes(X)))
+        if kept < _WORTH_A_WARNING:
+            warnings.warn(
+                f"{dtype} changes the class of {100 * (1 - kept):.1f}% of the rows of X; "
+                + ("take int16." if dtype == "int8" else "take float32."),
+                UserWarning,
+                stacklevel=2,
+            )
+    prefix = identifier(path)
+    write_bytes(path, header(written, prefix).encode("ascii"))
+    return CExport(prefix, dtype, model_size(written), kept, written)

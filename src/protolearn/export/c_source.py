@@ -1,0 +1,336 @@
+"""The text of a C99 header that classifies as the model does."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from protolearn.export.c_text import comment, float32, string, table
+from protolearn.plain import FixedPointModel, PlainModel
+from protolearn.plain.size import Size, index_bytes, model_size
+
+_MOST_PROTOTYPES = 65535
+
+
+def header(model: PlainModel | FixedPointModel, name: str) -> str:
+    """The whole header; every name in it begins with `name`."""
+    plain = model if isinstance(model, PlainModel) else model.plain
+    if plain.n_prototypes > _MOST_PROTOTYPES or plain.n_inputs > _MOST_PROTOTYPES:
+        raise ValueError(f"A C header holds at most {_MOST_PROTOTYPES} prototypes and features; reduce the model.")
+    parts = [_opening(model, plain, model_size(model)), _tables(model, plain)]
+    parts.append(_float_code(plain) if isinstance(model, PlainModel) else _integer_code(model))
+    parts.append("#endif /* $_H */\n")
+    return "\n".join(parts).replace("@", name).replace("$", name.upper())
+
+
+def _opening(model: PlainModel | FixedPointModel, plain: PlainModel, size: Size) -> str:
+    dtype = "float32" if isinstance(model, PlainModel) else model.dtype
+    tables = ", ".join(f"{key} {value}" for key, value in size.tables.items())
+    names = ", ".join(f"{j} {comment(text)}" for j, text in enumerate(plain.feature_names[:200]))
+    more = ", ..." if plain.n_inputs > 200 else ""
+    maths = "#include <math.h>\n" if plain.bias is not None else ""
+    numbers = f"{plain.n_prototypes} prototypes, {plain.n_inputs} inputs, {plain.n_classes} classes, {dtype}"
+    return f"""/* Nearest prototype classifier written by protolearn: {numbers}.
+   flash: {size.flash} bytes of tables ({tables}), without code and class names
+   ram:   {size.ram} bytes: one row and what predict holds
+   inputs: {names}{more}
+   On an AVR the tables stay in program memory, within its first 64 kB; read names with strcpy_P. */
+#ifndef $_H
+#define $_H
+#include <stdint.h>
+{maths}#ifdef __AVR__
+#include <avr/pgmspace.h>
+#define $_FLASH PROGMEM
+#define $_READ_8(p) pgm_read_byte(p)
+#define $_READ_16(p) pgm_read_word(p)
+#define $_READ_32(p) pgm_read_dword(p)
+#define $_READ_FLOAT(p) pgm_read_float(p)
+#else
+#define $_FLASH
+#define $_READ_8(p) (*(p))
+#define $_READ_16(p) (*(p))
+#define $_READ_32(p) (*(p))
+#define $_READ_FLOAT(p) (*(p))
+#endif
+
+#define $_N_INPUTS {plain.n_inputs}
+#define $_N_USED {plain.n_used}
+#define $_N_PROTOTYPES {plain.n_prototypes}
+#define $_N_CLASSES {plain.n_classes}
+"""
+
+
+def _tables(model: PlainModel | FixedPointModel, plain: PlainModel) -> str:
+    names = [string(str(label)) for label in plain.classes]
+    width = max(len(str(label).encode("utf-8")) for label in plain.classes) + 1
+    found = [f"static const char @_class_names[$_N_CLASSES][{width}] $_FLASH = {{{', '.join(names)}}};\n"]
+
+    def add(label: str, kind: str, values: np.ndarray) -> None:
+        found.append(table(f"@_{label}", kind, np.asarray(values), "$_FLASH"))
+
+    add("class_ends", f"uint{8 * index_bytes(plain.n_prototypes)}_t", plain.class_ends)
+    if plain.columns is not None:
+        add("columns", f"uint{8 * index_bytes(plain.n_inputs - 1)}_t", plain.columns)
+    if isinstance(model, PlainModel):
+        kind = "float"
+        for label, values in (("weights", plain.weights), ("maps", plain.maps), ("origin", plain.origin)):
+            if values is not None:
+                add(label, kind, values)
+        if plain.bias is not None:
+            add("bias", kind, plain.bias)
+    else:
+        kind = f"{model.dtype}_t"
+        if model.weights is not None:
+            add("weights", "uint16_t", model.weights)
+        if model.maps is not None:
+            add("maps", kind, model.maps)
+            add("multipliers", "int16_t", model.multiplier)
+            add("starts", "int32_t", model.start)
+        if model.offset.size > 1:
+            add("offset", "float", model.offset)
+        if model.factor.size > 1:
+            add("factor", "float", model.factor)
+    add("positions", kind, model.positions)
+    return "\n".join(found)
+
+
+def _columns(plain: PlainModel) -> str:
+    """x[j] of the j-th used input."""
+    if plain.columns is None:
+        return "x[j]"
+    return f"x[$_READ_{8 * index_bytes(plain.n_inputs - 1)}(&@_columns[j])]"
+
+
+def _slot(plain: PlainModel) -> str:
+    return {"global": "0", "class": "c", "prototype": "i"}[plain.scope]
+
+
+def _float_code(plain: PlainModel) -> str:
+    x = _columns(plain)
+    bias = "$_READ_FLOAT(&@_bias[i])" if plain.bias is not None else "0.0f"
+    if plain.maps is not None:
+        rank = plain.maps.shape[1]
+        inner = f"""#define $_RANK {rank}
+
+/* The row under map s. */
+static inline void @_map(const float *x, uint16_t s, float *z)
+{{
+    uint16_t j, k;
+    for (k = 0; k < $_RANK; k++)
+        z[k] = 0.0f;
+    for (j = 0; j < $_N_USED; j++) {{
+        const float v = {x} - $_READ_FLOAT(&@_origin[j]);
+        for (k = 0; k < $_RANK; k++)
+            z[k] += v * $_READ_FLOAT(&@_maps[s][k][j]);
+    }}
+}}
+
+/* Squared distance of a mapped row to prototype i. */
+static inline float @_distance(const float *z, uint16_t i, uint16_t s)
+{{
+    float sum = {bias};
+    uint16_t k;
+    (void)s;
+    for (k = 0; k < $_RANK; k++) {{
+        const float v = z[k] - $_READ_FLOAT(&@_positions[i][k]);
+        sum += v * v;
+    }}
+    return sum;
+}}
+"""
+        buffer = "float z[$_RANK];"
+    else:
+        weight = "" if plain.weights is None else " * $_READ_FLOAT(&@_weights[s][j])"
+        inner = f"""/* Squared distance of a row to prototype i, with the weights of slot s. */
+static inline float @_distance(const float *x, uint16_t i, uint16_t s)
+{{
+    float sum = {bias};
+    uint16_t j;
+    (void)s;
+    for (j = 0; j < $_N_USED; j++) {{
+        const float v = {x} - $_READ_FLOAT(&@_positions[i][j]);
+        sum += v * v{weight};
+    }}
+    return sum;
+}}
+"""
+        buffer = ""
+    value = "minus the logarithms of the components" if plain.bias is not None else "squared distances"
+    return inner + _loops(plain, "const float *x", "float", buffer, value)
+
+
+def _loops(plain: PlainModel, row: str, kind: str, buffer: str, value: str) -> str:
+    """`distances` and `predict`: the prototypes class by class, so that the first class wins a tie."""
+    ends = f"$_READ_{8 * index_bytes(plain.n_prototypes)}(&@_class_ends[c])"
+    source = "z" if buffer else "x"
+    maps = {"global": "", "class": "", "prototype": ""}
+    if buffer:
+        maps[plain.scope] = f"@_map(x, {_slot(plain)}, z);"
+    declared = f"    {buffer}\n" if buffer else ""
+    before = f"    {maps['global']}\n" if maps["global"] else ""
+    by_class = f"        {maps['class']}\n" if maps["class"] else ""
+    each = f"            {maps['prototype']}\n" if maps["prototype"] else ""
+    loop = f"""    for (c = 0; c < $_N_CLASSES; c++) {{
+        const uint16_t end = {ends};
+{by_class}"""
+    distances = f"""
+/* The {value} of all prototypes, in the order of their classes. */
+static inline void @_distances({row}, {kind} *distances)
+{{
+{declared}    uint16_t c, i = 0;
+{before}{loop}        for (; i < end; i++) {{
+{each}            distances[i] = @_distance({source}, i, {_slot(plain)});
+        }}
+    }}
+}}
+"""
+    if plain.bias is not None:
+        return distances + _mixture_predict(declared, before, loop, each, source, _slot(plain))
+    return f"""{distances}
+/* The class of the nearest prototype, 0 to $_N_CLASSES - 1: an index of @_class_names. */
+static inline uint16_t @_predict({row})
+{{
+{declared}    {kind} nearest = 0;
+    uint16_t c, i = 0, best = $_N_CLASSES;
+{before}{loop}        for (; i < end; i++) {{
+            {kind} d;
+{each}            d = @_distance({source}, i, {_slot(plain)});
+            if (best == $_N_CLASSES || d < nearest) {{
+                nearest = d;
+                best = c;
+            }}
+        }}
+    }}
+    return best;
+}}
+"""
+
+
+def _mixture_predict(declared: str, before: str, loop: str, each: str, source: str, slot: str) -> str:
+    return f"""
+/* The class with the largest P(c) P(x | c): an index of @_class_names. */
+static inline uint16_t @_predict(const float *x)
+{{
+{declared}    float nearest = 0.0f;
+    uint16_t c, i = 0, best = $_N_CLASSES;
+{before}{loop}        if (i < end) {{
+            /* sum of exp(low - d), with low the lowest d so far: never above the number of components. */
+            float low = 0.0f, sum = 0.0f, d;
+            const uint16_t start = i;
+            for (; i < end; i++) {{
+{each}                d = @_distance({source}, i, {slot});
+                if (i == start || d < low) {{
+                    sum = i == start ? 1.0f : sum * expf(d - low) + 1.0f;
+                    low = d;
+                }} else {{
+                    sum += expf(low - d);
+                }}
+            }}
+            d = low - logf(sum);
+            if (best == $_N_CLASSES || d < nearest) {{
+                nearest = d;
+                best = c;
+            }}
+        }}
+    }}
+    return best;
+}}
+"""
+
+
+def _integer_code(model: FixedPointModel) -> str:
+    plain, kind, bits = model.plain, f"{model.dtype}_t", model.distance_bits
+    read = "$_READ_8" if model.dtype == "int8" else "$_READ_16"
+    sums, largest = model.bounds
+    offset = float32(float(model.offset[0])) if model.offset.size == 1 else "$_READ_FLOAT(&@_offset[j])"
+    factor = float32(float(model.factor[0])) if model.factor.size == 1 else "$_READ_FLOAT(&@_factor[j])"
+    result = f"uint{bits}_t"
+    top = model.top
+    code = f"""/* Fixed point: a distance of 1 stands for {model.unit:.6g}. Nothing overflows: inputs lie within
+   +-{top}, so that a distance is at most {largest}, below 2^{bits}{_sums(model, sums)}. */
+#define $_TOP {top}
+
+/* A row of $_N_INPUTS floats as the $_N_USED integers that predict takes: clipped to the range the scales were learned
+   from, rounded to the nearest; what is no number becomes the lowest. */
+static inline void @_quantize(const float *x, {kind} *q)
+{{
+    uint16_t j;
+    for (j = 0; j < $_N_USED; j++) {{
+        const float t = ({_columns(plain)} - {offset}) * {factor};
+        if (!(t > -{top}.0f))
+            q[j] = -{top};
+        else if (t > {top}.0f)
+            q[j] = {top};
+        else
+            q[j] = ({kind})(t < 0.0f ? t - 0.5f : t + 0.5f);
+    }}
+}}
+"""
+    wide = "int64_t" if bits == 64 else "int32_t"
+    if model.maps is not None:
+        rank, limit = model.maps.shape[1], model.limit
+        image = "int16_t" if model.dtype == "int8" else "int32_t"
+        code += f"""
+#define $_RANK {rank}
+
+/* A row of integers under map s, on the grid of the prototypes and measured from their middle. */
+static inline void @_map(const {kind} *x, uint16_t s, {image} *z)
+{{
+    uint16_t j, k;
+    for (k = 0; k < $_RANK; k++) {{
+        int{model.sum_bits}_t sum = 0;
+        int64_t v;
+        for (j = 0; j < $_N_USED; j++)
+            sum += (int{model.sum_bits}_t)x[j] * ({kind}){read}(&@_maps[s][k][j]);
+        v = (int64_t)sum * (int16_t)$_READ_16(&@_multipliers[s][k]);
+        /* Rounded halves away from zero; a right shift of a negative number is not portable. */
+        if (v < 0)
+            v = -((-v + ((int64_t)1 << {model.shift - 1})) >> {model.shift});
+        else
+            v = (v + ((int64_t)1 << {model.shift - 1})) >> {model.shift};
+        v += (int32_t)$_READ_32(&@_starts[s][k]);
+        z[k] = ({image})(v < -(int64_t){limit} ? -(int64_t){limit} : v > {limit} ? {limit} : v);
+    }}
+}}
+
+/* Squared distance of a mapped row to prototype i. */
+static inline {result} @_distance(const {image} *z, uint16_t i, uint16_t s)
+{{
+    {result} sum = 0;
+    uint16_t k;
+    (void)s;
+    for (k = 0; k < $_RANK; k++) {{
+        const {wide} v = ({wide})z[k] - ({kind}){read}(&@_positions[i][k]);
+        sum += ({result})(v * v);
+    }}
+    return sum;
+}}
+"""
+        buffer = f"{image} z[$_RANK];"
+    else:
+        weight = "" if model.weights is None else " * $_READ_16(&@_weights[s][j])"
+        code += f"""
+/* Squared distance of a row of integers to prototype i, with the weights of slot s. */
+static inline {result} @_distance(const {kind} *x, uint16_t i, uint16_t s)
+{{
+    {result} sum = 0;
+    uint16_t j;
+    (void)s;
+    for (j = 0; j < $_N_USED; j++) {{
+        const {wide} v = ({wide})x[j] - ({kind}){read}(&@_positions[i][j]);
+        sum += ({result})(v * v){weight};
+    }}
+    return sum;
+}}
+"""
+        buffer = ""
+    return code + _loops(plain, f"const {kind} *x", result, buffer, "squared distances")
+
+
+def _sums(model: FixedPointModel, sums: int) -> str:
+    if model.maps is None:
+        return ""
+    multiplier = int(np.abs(model.multiplier.astype(np.int64)).max())
+    return (
+        f";\n   a sum of a map is at most {sums}, below 2^{model.sum_bits - 1}, and times its multiplier at most "
+        f"{sums * multiplier}, below 2^63"
+    )

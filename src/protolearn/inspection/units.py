@@ -1,0 +1,112 @@
+"""The features of a classifier inside a pipeline in the units of the table that goes in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
+
+from protolearn.tables.columns import column_arrays, is_frame, is_missing
+from protolearn.tables.preparation import Preparation
+
+
+@dataclass(frozen=True)
+class Units:
+    """How features and columns belong together; a feature z of a number is factor (value - offset).
+
+    columns : names
+    column_of : (n_features,) the column of each feature
+    movable : (n_features,) whether the feature is a number of its own, not a level or a mark
+    factor, offset : (n_features,)
+    preparation : the Preparation that made the features, if one did
+    before : the steps before the classifier
+    """
+
+    columns: list[str]
+    column_of: np.ndarray
+    movable: np.ndarray
+    factor: np.ndarray
+    offset: np.ndarray
+    preparation: Preparation | None
+    before: Any
+
+    def features(self, rows: Any) -> np.ndarray:
+        """Raw rows as the classifier sees them."""
+        Z = rows if self.before is None else self.before.transform(rows)
+        Z = Z.toarray() if sparse.issparse(Z) else np.asarray(Z)
+        return Z.astype(np.float64) if Z.ndim == 2 else np.atleast_2d(Z).astype(np.float64)
+
+    def cells(self, rows: Any, Z: np.ndarray) -> list[list[Any]]:
+        """The raw values of rows, None where missing."""
+        if self.preparation is None:
+            return self.values(Z)
+        if is_frame(rows):
+            rows = rows[list(self.columns)]
+        return [[_plain(value) for value in row] for row in zip(*column_arrays(rows), strict=True)]
+
+    def values(self, Z: np.ndarray) -> list[list[Any]]:
+        """Features (of prototypes) as raw values: a level for a category."""
+        if self.preparation is not None:
+            return [[_plain(value) for value in row] for row in self.preparation.inverse_transform(Z)]
+        return (Z / self.factor + self.offset).tolist()
+
+    def raw(self, feature: int, z: float) -> float:
+        """The value of a number whose feature is z."""
+        return float(z / self.factor[feature] + self.offset[feature])
+
+
+def units_of(model: Any) -> tuple[Units, Any]:
+    """The units of a classifier or of a pipeline that ends in one, and that classifier."""
+    if not isinstance(model, Pipeline):
+        return _plain_units(model, None), model
+    steps = [step for _, step in model.steps[:-1] if step not in ("passthrough", None)]
+    classifier = model.steps[-1][1]
+    before = model[:-1] if steps else None
+    if len(steps) == 1 and isinstance(steps[0], Preparation):
+        return _prepared_units(steps[0], before), classifier
+    units = _plain_units(classifier, before)
+    if len(steps) == 1 and isinstance(steps[0], StandardScaler):
+        n = len(units.columns)
+        scale = np.ones(n) if steps[0].scale_ is None else steps[0].scale_
+        mean = np.zeros(n) if steps[0].mean_ is None or not steps[0].with_mean else steps[0].mean_
+        return _rescaled(units, steps[0], 1.0 / scale, mean), classifier
+    if len(steps) == 1 and isinstance(steps[0], MinMaxScaler) and not steps[0].clip:
+        return _rescaled(units, steps[0], steps[0].scale_, -steps[0].min_ / steps[0].scale_), classifier
+    return units, classifier
+
+
+def _plain_units(classifier: Any, before: Any) -> Units:
+    n = classifier.n_features_in_
+    names = list(getattr(classifier, "feature_names_in_", [f"x{j}" for j in range(n)]))
+    return Units(names, np.arange(n), np.ones(n, dtype=bool), np.ones(n), np.zeros(n), None, before)
+
+
+def _rescaled(units: Units, scaler: Any, factor: np.ndarray, offset: np.ndarray) -> Units:
+    names = list(getattr(scaler, "feature_names_in_", units.columns))
+    return Units(names, units.column_of, units.movable, factor, offset, None, units.before)
+
+
+def _prepared_units(preparation: Preparation, before: Any) -> Units:
+    origins = preparation.origins()
+    columns = list(dict.fromkeys(preparation.column_names()))
+    place = {name: j for j, name in enumerate(columns)}
+    return Units(
+        columns,
+        np.array([place[origin.column] for origin in origins]),
+        np.array([origin.role == "number" for origin in origins]),
+        preparation.factor_,
+        preparation.offset_,
+        preparation,
+        before,
+    )
+
+
+def _plain(value: Any) -> Any:
+    """A value that JSON has."""
+    if is_missing(value):
+        return None
+    return value.item() if isinstance(value, np.generic) else value

@@ -1,0 +1,268 @@
+"""`protolearn fit`: the newcomer's path, what it prints, what it refuses, and Ctrl-C."""
+
+import csv
+import io
+import os
+import signal
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from sklearn.datasets import dump_svmlight_file
+
+import protolearn
+from protolearn.cli import baselines, console, fit
+from protolearn.cli.methods import METHODS
+from protolearn.selection.tradeoff import TradeoffPoint, folds_of, smallest_within_one_error, walk_tradeoff
+from protolearn.tables import Preparation, read_table
+from shop import run, write_shop
+
+NEW_PROCESS = """
+import sys, numpy as np, protolearn
+from protolearn.cli import main
+from protolearn.tables import read_table
+assert main(["predict", "model.json", "shop.csv", "--proba", "--reject", "0.1", "--out", "p.csv"]) == 0
+assert main(["explain", "model.json", "shop.csv", "--row", "7"]) == 0
+model, rows = protolearn.load("model.json"), read_table("shop.csv")
+np.savez("bits.npz", probabilities=model.predict_proba(rows), labels=model.predict(rows))
+"""
+
+
+def test_the_path_of_a_newcomer(shop, monkeypatch, capsys):
+    """fit here, predict and explain in another process, where the saved model predicts the same bits as in memory."""
+    in_memory = []
+    monkeypatch.setattr(fit, "_save", lambda model, path: in_memory.append(model) or protolearn.save(model, path))
+    assert run("fit", shop, "--target", "bought") == 0
+    captured = capsys.readouterr()
+    assert "1-NN on all 240 rows" in captured.out
+    assert "RBF SVM" in captured.out
+    assert "x smaller" in captured.out
+    assert captured.err == ""
+
+    found = subprocess.run([sys.executable, "-c", NEW_PROCESS], capture_output=True, text=True, check=False)
+    assert found.returncode == 0, found.stderr
+    bits, frame = np.load("bits.npz"), read_table(shop)
+    assert bits["probabilities"].tobytes() == in_memory[0].predict_proba(frame).tobytes()
+    assert bits["labels"].tolist() == in_memory[0].predict(frame).tolist()
+
+    rows = list(csv.DictReader(Path("p.csv").read_text().splitlines()))
+    assert [row["prediction"] for row in rows] == bits["labels"].tolist()
+    assert [row["p_yes"] for row in rows] == [f"{p:.6f}" for p in bits["probabilities"][:, 1]]
+    assert f"{sum(row['rejected'] == 'yes' for row in rows)} of 300 rows are less certain than 0.1" in found.stderr
+    assert found.stdout.startswith(f"Row 7: {rows[6]['prediction']}, certainty")
+    assert float(rows[6]["certainty"]) == pytest.approx(float(found.stdout.split()[4]), abs=0.006)
+
+
+def test_the_number_of_prototypes_is_chosen_and_said(shop, capsys):
+    assert run("fit", shop, "--target", "bought") == 0
+    out = capsys.readouterr().out
+    taken = next(line for line in out.splitlines() if line.endswith("taken"))
+    model = protolearn.load("model.json")
+    assert model[-1].n_prototypes == int(taken.split()[0])
+    assert f"LOGM, {len(model[-1].prototypes_)} prototypes" in out
+    assert model[-1].callback is None
+
+
+@pytest.mark.parametrize(("text", "number"), [("3", 3), ("5%", 0.05)])
+def test_numbers_of_prototypes(text, number, shop, capsys):
+    assert run("fit", shop, "--target", "bought", "--prototypes", text, "--out", "m.json") == 0
+    assert protolearn.load("m.json")[-1].n_prototypes == number
+    assert "cross-validated" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method(method, shop, capsys):
+    settings = ["--prototypes", "4"] if "n_prototypes" in getattr(protolearn, METHODS[method])().get_params() else []
+    if method == "lamalvq":
+        settings += ["--set", "rounds=2"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert run("fit", shop, "--target", "bought", "--method", method, *settings) == 0
+    model = protolearn.load("model.json")
+    assert type(model[-1]).__name__ == METHODS[method]
+    assert model.score(read_table(shop), read_table(shop)["bought"].to_numpy()) > 0.6
+    assert run("predict", "model.json", shop) == 0
+
+
+def test_settings_of_the_method_and_of_the_preparation(shop, capsys):
+    settings = "--set metric=relevance --set max_iter=7 --categories ordinal --scaling standard --drop owner --seed 5"
+    assert run("fit", shop, "--target", "bought", "--prototypes", 1, *settings.split()) == 0
+    prepare, classify = (step for _, step in protolearn.load("model.json").steps)
+    assert (classify.metric, classify.max_iter, classify.random_state) == ("relevance", 7, 5)
+    assert (prepare.categories, prepare.scaling) == ("ordinal", "standard")
+    assert prepare.feature_names_in_.tolist() == ["age", "income", "job"]
+
+
+def test_the_same_seed_gives_the_same_file(shop, capsys):
+    for name in ("a.json", "b.json"):
+        assert run("fit", shop, "--target", "bought", "--out", name) == 0
+    assert Path("a.json").read_bytes() == Path("b.json").read_bytes()
+
+
+def test_a_test_file(shop, tmp_path, capsys):
+    write_shop(tmp_path / "other.csv", n=80, seed=9)
+    assert run("fit", shop, "--target", "bought", "--prototypes", 1, "--test", "other.csv") == 0
+    assert "300 rows to learn from, 80 to test on" in capsys.readouterr().out
+    text = (tmp_path / "other.csv").read_text()
+    (tmp_path / "other.csv").write_text(text.replace(",yes\n", ",maybe\n"))
+    assert run("fit", shop, "--target", "bought", "--test", "other.csv") == 2
+    assert "other.csv holds class maybe, which shop.csv does not" in capsys.readouterr().err
+
+
+def test_other_formats_and_standard_input(tmp_path, capsys, monkeypatch, iris):
+    X, y = iris
+    np.savez("iris.npz", X=X, y=y)
+    assert run("fit", "iris.npz", "--prototypes", 1) == 0
+    dump_svmlight_file(X, y, "iris.svm", zero_based=False)
+    assert run("fit", "iris.svm", "--prototypes", 1, "--out", "svm.json") == 0
+    Path("few.svm").write_text("0 1:5\n")
+    capsys.readouterr()
+    assert run("predict", "svm.json", "few.svm") == 0
+    assert capsys.readouterr().out.startswith("row,prediction\n1,")
+    pl.DataFrame({**{name: X[:, j] for j, name in enumerate("abcd")}, "kind": y}).write_parquet("iris.parquet")
+    monkeypatch.setattr(sys, "stdin", type("Stdin", (), {"buffer": io.BytesIO(Path("iris.parquet").read_bytes())}))
+    assert run("fit", "-", "--target", "kind", "--prototypes", 1) == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        ("fit no.csv --target bought", 2, "there is no file no.csv"),
+        ("fit . --target bought", 2, "is a folder; give a file"),
+        ("fit shop.csv", 2, "say which column of shop.csv holds the classes: --target COLUMN (age, income, job"),
+        ("fit shop.csv --target price", 2, "shop.csv has no column price; it has age, income, job, owner, bought"),
+        ("fit shop.csv --target bought --drop price", 2, "has no column price"),
+        ("fit shop.csv --target bought --out no/model.json", 2, "there is no folder no; make it first"),
+        ("fit shop.csv --target bought --report no/r.html", 2, "there is no folder no; make it first"),
+        ("fit shop.csv --target bought --set colour=red", 2, "LOGM has no parameter 'colour'"),
+        ("fit shop.csv --target bought --set metric=odd", 1, "Unknown metric 'odd'"),
+        ("fit shop.csv --target bought --method hartcondensing --prototypes 3", 2, "finds the number of prototypes"),
+        ("fit shop.csv --target bought --missing refuse", 1, "Column income has no value"),
+        ("fit shop.csv --target income", 2, "column income of shop.csv has no class in"),
+        ("fit one.csv --target b", 2, "column b of one.csv holds one class only, x"),
+        ("fit few.csv --target b", 2, "has 3 different values in 3 rows; these are no classes"),
+        ("fit rare.csv --target b", 2, "class z has one row only, none to test on"),
+        ("fit real.csv --target b", 2, "holds measurements (0.5, ...), not classes"),
+        ("fit only.csv --target b", 2, "has no column but b"),
+        ("fit ids.csv --target b", 1, "Column a has 120 different texts"),
+        ("fit broken.csv --target b", 1, "broken.csv: line 3 has 1 fields"),
+        ("predict no.json shop.csv", 2, "there is no file no.json"),
+        ("predict shop.csv shop.csv", 1, "shop.csv is cut off or is no model file"),
+        ("explain shop.csv shop.csv", 1, "shop.csv is cut off or is no model file"),
+    ],
+)
+def test_mistakes_get_one_sentence(arguments, code, message, shop, capsys):
+    Path("one.csv").write_text("a,b\n1,x\n2,x\n")
+    Path("few.csv").write_text("a,b\n1,x\n2,y\n3,z\n")
+    Path("rare.csv").write_text("a,b\n" + "1,x\n2,y\n" * 9 + "3,z\n")
+    Path("real.csv").write_text("a,b\n1,0.5\n2,0.7\n")
+    Path("only.csv").write_text("b\nx\ny\nx\ny\n")
+    Path("ids.csv").write_text("a,b\n" + "".join(f"n{k},{'xy'[k % 2]}\n" for k in range(120)))
+    Path("broken.csv").write_text("a,b\n1,x\n2\n")
+    assert run(*arguments.split()) == code
+    captured = capsys.readouterr()
+    assert captured.err.startswith("protolearn: ")
+    assert message in captured.err
+    assert len(captured.err.splitlines()) == 1
+    assert not os.path.exists("model.json")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "fit shop.csv --target bought --prototypes 0",
+        "fit shop.csv --target bought --prototypes 200%",
+        "fit shop.csv --target bought --prototypes some",
+        "fit shop.csv --target bought --test-size 2",
+        "fit shop.csv --target bought --test-size much",
+        "fit shop.csv --target bought --method svm",
+        "predict m.json shop.csv --reject 2",
+        "predict m.json shop.csv --reject much",
+    ],
+)
+def test_wrong_arguments_end_with_2(arguments, capsys):
+    with pytest.raises(SystemExit) as ended:
+        run(*arguments.split())
+    assert ended.value.code == 2
+    assert "Traceback" not in capsys.readouterr().err
+
+
+def interrupting(monkeypatch, when):
+    """Ctrl-C, for real, when progress has been made so many times."""
+    seen = {"advances": 0}
+    advance = console.Progress.advance
+
+    def counted(self, amount=1.0):
+        advance(self, amount)
+        seen["advances"] += 1
+        if seen["advances"] == when:
+            signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(console.Progress, "advance", counted)
+
+
+def test_ctrl_c_while_learning_saves_what_is_learned(shop, monkeypatch, capsys):
+    interrupting(monkeypatch, 5)
+    assert run("fit", shop, "--target", "bought", "--prototypes", 2, "--set", "max_iter=1000") == 1
+    assert "Interrupted: what was learned until then is in model.json" in capsys.readouterr().out
+    model = protolearn.load("model.json")
+    assert model[-1].n_iter_ < 20
+    assert model.score(read_table(shop), read_table(shop)["bought"].to_numpy()) > 0.6
+
+
+def test_ctrl_c_on_the_walk_takes_the_best_until_then(shop, monkeypatch, capsys):
+    interrupting(monkeypatch, 7)
+    assert run("fit", shop, "--target", "bought") == 1
+    captured = capsys.readouterr()
+    assert "learning with the best number of prototypes until then" in captured.err
+    assert protolearn.load("model.json")[-1].n_prototypes == 1
+
+
+@pytest.mark.parametrize("settings", [[], ["--prototypes", "2", "--method", "lamalvq"]])
+def test_ctrl_c_before_there_is_anything(settings, shop, monkeypatch, capsys):
+    if settings:
+        monkeypatch.setattr(protolearn.LaMaLVQ, "fit", lambda *_: signal.raise_signal(signal.SIGINT))
+    else:
+        interrupting(monkeypatch, 1)
+    assert run("fit", shop, "--target", "bought", *settings) == 1
+    assert "interrupted before there was anything to save" in capsys.readouterr().err
+    assert not os.path.exists("model.json")
+
+
+def test_ctrl_c_while_comparing_leaves_the_whole_model(shop, monkeypatch, capsys):
+    monkeypatch.setattr(baselines, "support_vectors", lambda *_: signal.raise_signal(signal.SIGINT))
+    assert run("fit", shop, "--target", "bought", "--prototypes", 1) == 1
+    assert "Interrupted: the model is complete, in model.json" in capsys.readouterr().out
+    assert protolearn.load("model.json")[-1].n_iter_ == 100
+
+
+def test_a_report_is_asked_for_with_what_it_needs(shop, monkeypatch, capsys):
+    import types
+
+    asked = {}
+    module = types.ModuleType("protolearn.inspection.report")
+    module.write_report = lambda path, *data, **tables: asked.update(path=path, data=data, **tables)
+    monkeypatch.setitem(sys.modules, "protolearn.inspection.report", module)
+    assert run("fit", shop, "--target", "bought", "--report", "r.html") == 0
+    model, train, y_train, test, y_test = asked["data"]
+    assert model.predict(test).shape == y_test.shape
+    assert train.height == len(y_train) == 240
+    assert set(asked["table"][0]) == {"method", "accuracy", "numbers", "kilobytes", "microseconds"}
+    assert {"prototypes", "accuracy", "spread"} <= set(asked["tradeoff"][0])
+    assert asked["path"] == "r.html"
+
+
+def test_the_walk_stops_and_the_rule_of_one_standard_error(iris):
+    X, y = iris
+    folds = folds_of(X, y, Preparation(), seed=0)
+    watched = []
+    points = list(walk_tradeoff(protolearn.LOGM(random_state=0), folds, watch=lambda: watched.append(1)))
+    assert len(watched) == 5 * len(points)
+    assert [point.prototypes for point in points] == [3 * point.per_class for point in points]
+    assert len(points) < 7
+    made = [TradeoffPoint(n, 3 * n, a, 0.01) for n, a in ((1, 0.90), (2, 0.95), (3, 0.96), (5, 0.958))]
+    assert smallest_within_one_error(made).per_class == 2

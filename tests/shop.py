@@ -1,0 +1,50 @@
+"""A table as a newcomer has it: categories, missing values, texts as labels."""
+
+import csv
+
+import numpy as np
+
+from protolearn import cli
+
+
+def write_shop(path, n=300, seed=1):
+    rng = np.random.default_rng(seed)
+    bought = rng.random(n) < 0.45
+    with open(path, "w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["age", "income", "job", "owner", "bought"])
+        for yes in bought:
+            age = round(rng.normal(38, 9) + 9 * yes)
+            income = "" if rng.random() < 0.08 else round(float(rng.lognormal(10 + 0.4 * yes, 0.4)))
+            job = ("office" if yes else "field") if rng.random() < 0.6 else rng.choice(["shop", "office", "field"])
+            job = "NA" if rng.random() < 0.05 else job
+            writer.writerow([age, income, job, rng.choice(["t", "f"]), "yes" if yes else "no"])
+    return path
+
+
+def run(*arguments):
+    """A command in this process; its exit code."""
+    return cli.main([str(argument) for argument in arguments])
+
+
+def mutated(data, rng):
+    """A file with a few bytes changed, inserted, removed, repeated or swapped, or cut off."""
+    data = bytearray(data)
+    for _ in range(rng.integers(1, 5)):
+        at, kind = int(rng.integers(len(data))), rng.integers(6)
+        if kind == 0:
+            data[at] = int(rng.integers(256))
+        elif kind == 1:
+            data.insert(at, int(rng.choice(list(b",;\"\n\r\t\x00\xff'#"))))
+        elif kind == 2:
+            del data[at : at + int(rng.integers(1, 30))]
+        elif kind == 3 and at:
+            del data[at:]
+        elif kind == 4:
+            data[at:at] = data[: int(rng.integers(60))]
+        else:
+            other = int(rng.integers(len(data)))
+            data[at], data[other] = data[other], data[at]
+        if not data:
+            break
+    return bytes(data)
