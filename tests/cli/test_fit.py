@@ -15,7 +15,7 @@ import pytest
 from sklearn.datasets import dump_svmlight_file
 
 import protolearn
-from protolearn.cli import console, fit
+from protolearn.cli import baselines, console, fit
 from protolearn.cli.methods import METHODS
 from protolearn.selection.tradeoff import TradeoffPoint, folds_of, smallest_within_one_error, walk_tradeoff
 from protolearn.tables import Preparation, read_table
@@ -231,6 +231,13 @@ def test_ctrl_c_before_there_is_anything(settings, shop, monkeypatch, capsys):
     assert run("fit", shop, "--target", "bought", *settings) == 1
     assert "interrupted before there was anything to save" in capsys.readouterr().err
     assert not os.path.exists("model.json")
+
+
+def test_ctrl_c_while_comparing_leaves_the_whole_model(shop, monkeypatch, capsys):
+    monkeypatch.setattr(baselines, "support_vectors", lambda *_: signal.raise_signal(signal.SIGINT))
+    assert run("fit", shop, "--target", "bought", "--prototypes", 1) == 1
+    assert "Interrupted: the model is complete, in model.json" in capsys.readouterr().out
+    assert protolearn.load("model.json")[-1].n_iter_ == 100
 
 
 def test_a_report_is_asked_for_with_what_it_needs(shop, monkeypatch, capsys):

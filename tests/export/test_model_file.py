@@ -7,6 +7,7 @@ import pickle
 import subprocess
 import sys
 import warnings
+from itertools import islice
 
 import joblib
 import numpy as np
@@ -112,7 +113,7 @@ def special_models(X, y):
     yield LOGM(init=(X[[0, 40, 80]], y[[0, 40, 80]]), max_iter=3, random_state=np.random.RandomState(3))
     yield LOGM({0: 1, 1: 2, 2: 3}, class_weight={0: 1.0, 1: 2.0, 2: 1.0}, max_iter=3, random_state=0)
     yield LOGM(init=NearestPrototype(2, random_state=0).fit(X, y), max_iter=3, random_state=0)
-    yield LOGM(metric=Omega(start_at=LMNN(max_iter=5).fit(X, y).components_), max_iter=3, random_state=0)
+    yield LOGM(metric=Omega(start_at=fitted(LMNN(max_iter=5), X, y).components_), max_iter=3, random_state=0)
     yield NearestPrototype(metric="omega", metric_parameters=np.asfortranarray(np.arange(16.0).reshape(4, 4)))
     yield make_pipeline(StandardScaler(), LMNN(max_iter=5), LOGM(np.int64(2), max_iter=3, random_state=0))
     yield Pipeline([("scale", MinMaxScaler((-1, 1))), ("nothing", "passthrough"), ("classify", RSLVQ(max_iter=3))])
@@ -120,10 +121,18 @@ def special_models(X, y):
 
 @pytest.mark.parametrize("number", range(13))
 def test_special_settings(number, blobs, tmp_path):
-    model = fitted(list(special_models(*blobs))[number], *blobs)
+    model = fitted(next(islice(special_models(*blobs), number, None)), *blobs)
     loaded = through_a_file(model, tmp_path)
     assert_same_predictions(model, loaded, blobs[0])
     assert_same(vars(model), vars(loaded))
+
+
+def test_a_folder_for_a_cache_is_not_part_of_a_model(blobs, tmp_path):
+    model = Pipeline([("scale", StandardScaler()), ("classify", LOGM(max_iter=2))], memory=str(tmp_path / "cache"))
+    data = dumps(fitted(model, *blobs))
+    assert loads(data).memory is None
+    with pytest.raises(ModelFileError, match="Pipeline has no memory"):
+        loads(resealed(data, change_of("model", "parameters", "memory", to="/tmp/elsewhere")))
 
 
 def test_structural_risk_selector(blobs, tmp_path):

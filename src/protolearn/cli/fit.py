@@ -94,7 +94,11 @@ def run(options: argparse.Namespace) -> int:
         if interrupted:
             print(f"Interrupted: what was learned until then is in {options.out}.")
             return 1
-        rows = job.compare()
+        try:
+            rows = job.compare()
+        except KeyboardInterrupt:
+            print(f"Interrupted: the model is complete, in {options.out}; only the comparison is missing.")
+            return 1
     print(_described(job, rows))
     print(f"The model: {options.out} ({Path(options.out).stat().st_size / 1024:.0f} KB)")
     if options.report is not None:

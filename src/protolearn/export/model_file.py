@@ -82,6 +82,13 @@ _OTHERS = {
     "StandardScaler": "sklearn.preprocessing",
     "MinMaxScaler": "sklearn.preprocessing",
 }
+# Of scikit-learn's classes the parameters that the fitted model needs, so that files do not depend on its version; a
+# folder for its cache (memory) is no part of a model.
+_PARAMETERS = {
+    "Pipeline": ("steps", "verbose"),
+    "StandardScaler": ("copy", "with_mean", "with_std"),
+    "MinMaxScaler": ("feature_range", "copy", "clip"),
+}
 
 
 @cache
@@ -250,7 +257,8 @@ def _checked(attribute: Any, key: str, name: str) -> Any:
 
 
 def _parameters(model: Any) -> list[tuple[str, Any]]:
-    return list(model.get_params(deep=False).items())
+    known = model.get_params(deep=False)
+    return [(name, known[name]) for name in _PARAMETERS.get(type(model).__name__, known)]
 
 
 def _decode_estimator(value: Any, where: str) -> Any:
