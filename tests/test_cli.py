@@ -82,4 +82,4 @@ def test_pictures_of_prototypes(iris):
     with pytest.raises(ValueError, match="do not form an image"):
         plot_prototypes(model, image_shape=(3, 3))
     with pytest.raises(ValueError, match="do not form an image"):
-        plot_prototypes(LOGM(max_iter=1).fit(iris[0][:, :3], iris[1]))
+        plot_prototypes(LOGM(max_iter=1).fit(iris[0][:, :3], iris[1]), kind="images")

@@ -17,6 +17,7 @@ from protolearn.inspection import certainty, explain
 from protolearn.inspection.border import Surroundings, forms, smallest_change
 from protolearn.inspection.explanation import BEYOND
 from protolearn.metrics.base import Metric
+from protolearn.prototypes import PrototypeSet
 from protolearn.tables import Preparation
 
 
@@ -237,3 +238,30 @@ def test_prototypes_on_top_of_each_other():
     why = explain(model, X)
     assert [one.certainty for one in why] == [0.0, 0.0, 1.0]
     np.testing.assert_allclose(certainty(model, X), [0.0, 0.0, 1.0])
+
+
+def test_the_smallest_change_along_a_feature_that_neither_prototype_pulls_in():
+    """The gradient has nothing along the feature whose weights differ; a step along it is still the shortest way."""
+    weights = np.array([[1.0, 4.0, 1.0], [1.0, 1.0, 1.0]])
+    positions = np.array([[0.0, 0.0, 0.0], [0.1, 0.0, 2.0]])
+    row = Surroundings(np.array([0.05, 0.0, 0.0]), PrototypeSet(positions, np.arange(2), weights, np.arange(2)))
+    free = np.array([0, 1])
+    step = smallest_change(row, 0, 1, free)
+    D = Surroundings(row.x + np.array([*step, 0.0]), row.prototypes).distances
+    np.testing.assert_allclose(D[0], D[1], rtol=1e-6)
+    mean = weights.mean(axis=0)[:2]
+    angles = np.linspace(0.0, 2.0 * np.pi, 721)
+    for direction in np.column_stack([np.cos(angles), np.sin(angles), np.zeros(721)]):
+        found = row.first_change(direction, np.array([True, False]))
+        if found is not None:
+            assert mean @ step**2 <= (mean @ (found[0] * direction[:2]) ** 2) * (1 + 1e-6)
+
+
+def test_no_change_of_the_free_features_is_enough():
+    """The prototypes differ in a feature that is held fixed only."""
+    positions = np.array([[0.0, 0.0], [0.0, 3.0]])
+    row = Surroundings(
+        np.array([1.0, 0.5]), PrototypeSet(positions, np.arange(2), np.ones((1, 2)), np.zeros(2, dtype=int))
+    )
+    assert smallest_change(row, 0, 1, np.array([0])) is None
+    assert row.first_change(np.array([1.0, 0.0]), np.array([True, False])) is None

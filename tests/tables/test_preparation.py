@@ -157,3 +157,20 @@ def test_model_file_whose_parts_do_not_fit():
     model.factor_ = model.factor_[:-1]
     with pytest.raises(ModelFileError, match="holds no model"):
         loads(dumps(model))
+
+
+def test_names_for_a_fit_without_names():
+    model = Preparation().fit(np.array([[1.0, "a"], [2.0, "b"]], dtype=object))
+    assert model.get_feature_names_out().tolist() == ["x0", "x1=a", "x1=b"]
+    assert model.get_feature_names_out(["n", "kind"]).tolist() == ["n", "kind=a", "kind=b"]
+    with pytest.raises(ValueError, match="length equal to number of features"):
+        model.get_feature_names_out(["n"])
+    with pytest.raises(ValueError, match="not equal to feature_names_in_"):
+        Preparation().fit(pl.DataFrame(ROWS)).get_feature_names_out(["a", "b", "c", "d"])
+
+
+def test_rows_of_different_lengths_and_columns_of_one_name():
+    with pytest.raises(ValueError, match="rows of X differ in length"):
+        Preparation().fit([[1.0, 2.0], [3.0]])
+    with pytest.raises(ValueError, match="Two columns of the table have the same name"):
+        Preparation().fit(pd.DataFrame([[1.0, 2.0]], columns=["a", "a"]))
