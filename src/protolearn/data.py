@@ -40,11 +40,15 @@ def dense_rows(X: Any, rows: Any, dtype: Any) -> np.ndarray:
     return np.ascontiguousarray(chosen, dtype=dtype)
 
 
+def row_slices(n_rows: int, n_columns: int, itemsize: int, n_bytes: int = _BLOCK_BYTES) -> list[slice]:
+    """All rows in order, in blocks; `n_columns` is the widest matrix the caller makes for a row."""
+    size = block_rows(n_columns, itemsize, n_bytes)
+    return [slice(start, min(start + size, n_rows)) for start in range(0, n_rows, size)]
+
+
 def row_blocks(X: Any, n_columns: int, dtype: Any) -> Iterator[tuple[slice, np.ndarray]]:
-    """All rows in order, block by block; `n_columns` is the widest matrix the caller makes for a row."""
-    size = block_rows(max(n_columns, X.shape[1]), np.dtype(dtype).itemsize)
-    for start in range(0, X.shape[0], size):
-        rows = slice(start, min(start + size, X.shape[0]))
+    """The blocks of `row_slices` with their rows."""
+    for rows in row_slices(X.shape[0], max(n_columns, X.shape[1]), np.dtype(dtype).itemsize):
         yield rows, dense_rows(X, rows, dtype)
 
 

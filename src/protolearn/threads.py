@@ -37,6 +37,11 @@ def n_threads() -> int:
     return max([1, *(pool["num_threads"] for pool in _controller().select(user_api="blas").info())])
 
 
+def threads_for(multiply_adds: float) -> int:
+    """How many threads share so much work."""
+    return n_threads() if multiply_adds >= _WORTH_A_THREAD else 1
+
+
 def in_threads(function: Callable[[Any], Any], items: Iterable[Any], threads: int) -> list[Any]:
     """What `function` returns for each item, in order; for functions that spend their time in BLAS or compiled loops.
 

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from math import isfinite
 from typing import Any
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from protolearn.data import row_blocks, working_dtype
+from protolearn.data import dense_rows, row_blocks, row_slices, working_dtype
 from protolearn.losses.links import class_probabilities, class_scores
 from protolearn.metrics import METRICS, Metric
 from protolearn.prototypes import PrototypeSet
-from protolearn.threads import blas_threads
+from protolearn.threads import blas_threads, in_threads, one_blas_thread, threads_for
+
+# Larger than where learning reads rows: an epoch keeps its prototypes in cache beside a block, a prediction does not.
+_BLOCK_BYTES = 1 << 21
 
 
 class NearestPrototypeMixin:
@@ -44,19 +48,27 @@ class NearestPrototypeMixin:
         check_is_fitted(self)
         return validate_data(self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
 
-    def _blocks_of_distances(self, X: Any) -> Iterator[tuple[slice, np.ndarray, PrototypeSet]]:
-        """Squared distances to the sorted prototypes, block by block."""
+    def _sorted_prototypes(self, X: Any) -> tuple[Metric, PrototypeSet]:
+        """Metric and prototypes in the number type in which distances to X are computed."""
         metric, prototypes = self._prototype_set()
         narrow = X.dtype == np.float32 and working_dtype(prototypes.positions) == np.float32
-        if not narrow:
-            prototypes = prototypes.astype(np.dtype(np.float64))
+        return metric, prototypes if narrow else prototypes.astype(np.dtype(np.float64))
+
+    def _blocks_of_distances(self, X: Any) -> Iterator[tuple[slice, np.ndarray, PrototypeSet]]:
+        """Squared distances to the sorted prototypes, block by block."""
+        metric, prototypes = self._sorted_prototypes(X)
         for rows, block in row_blocks(X, len(prototypes), prototypes.positions.dtype):
-            with np.errstate(over="ignore", invalid="ignore"), blas_threads(X.shape[0] * prototypes.positions.size):
-                D = metric.distances(block, prototypes)
-            if narrow and not np.isfinite(D).all():
+            with blas_threads(X.shape[0] * prototypes.positions.size):
+                yield rows, self._finite_distances(metric, block, prototypes), prototypes
+
+    @staticmethod
+    def _finite_distances(metric: Metric, block: np.ndarray, prototypes: PrototypeSet) -> np.ndarray:
+        with np.errstate(over="ignore", invalid="ignore"):
+            D = metric.distances(block, prototypes)
+            if not np.isfinite(D).all():
                 # Squares of this block overflow float32.
                 D = metric.distances(block.astype(np.float64), prototypes.astype(np.dtype(np.float64)))
-            yield rows, D, prototypes
+        return D
 
     def _class_distances(self, X: Any) -> np.ndarray:
         """Squared distance to the nearest prototype of each class; infinite for a class that has none yet."""
@@ -83,10 +95,56 @@ class NearestPrototypeMixin:
 
     def _nearest_codes(self, X: Any) -> np.ndarray:
         """Class codes of the nearest prototypes of checked rows."""
+        metric, prototypes = self._sorted_prototypes(X)
+        dtype = prototypes.positions.dtype
         codes = np.empty(X.shape[0], dtype=np.int64)
-        for rows, D, prototypes in self._blocks_of_distances(X):
-            codes[rows] = prototypes.labels[D.argmin(axis=1)]
+
+        def classify(rows: slice) -> None:
+            block = dense_rows(X, rows, dtype)
+            with np.errstate(over="ignore", invalid="ignore"):
+                D = metric.distances(block, prototypes)
+                nearest = D.argmin(axis=1)
+                # A row whose squares overflow float32 is infinitely far from everything, or not a number.
+                if not np.isfinite(np.take_along_axis(D, nearest[:, None], axis=1)).all():
+                    nearest = self._finite_distances(metric, block, prototypes).argmin(axis=1)
+            codes[rows] = prototypes.labels[nearest]
+
+        blocks = row_slices(X.shape[0], max(len(prototypes), X.shape[1]), dtype.itemsize, _BLOCK_BYTES)
+        threads = threads_for(X.shape[0] * prototypes.positions.size)
+        with one_blas_thread():
+            in_threads(classify, blocks, threads)
         return codes
+
+    def compiled(self) -> Callable[[Any], Any]:
+        """A function of one row that returns its class, for services that are asked row by row.
+
+        `predict` spends most of the time for one row on scikit-learn's checks. Here the prototypes are prepared once,
+        and a row is checked for its length and for numbers that are not finite only. What is learned later does not
+        change it.
+
+        Returns
+        -------
+        classify : callable taking an array-like of shape (n_features,) and returning a label
+        """
+        check_is_fitted(self)
+        metric, prototypes = self._prototype_set()
+        prototypes = prototypes.astype(np.dtype(np.float64))
+        measure = metric.distances_of_row(prototypes)
+        labels = self.classes_[prototypes.labels]
+        n_features = prototypes.positions.shape[1]
+
+        def classify(row: Any) -> Any:
+            x = np.asarray(row, dtype=np.float64)
+            if x.shape != (n_features,):
+                raise ValueError(f"A row has {n_features} features here; got an array of shape {x.shape}.")
+            distances = measure(x)
+            nearest = distances.argmin()
+            # Squares of one number that is not finite make every distance infinite or not a number.
+            if not isfinite(distances[nearest]):
+                raise ValueError("The row holds a number that is not finite, or too large to square; clean it first.")
+            return labels[nearest]
+
+        return classify
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probability of each class; rows sum to 1 and the largest entry is the class that `predict` gives.

@@ -194,7 +194,8 @@ def summary(rows: Sequence[dict[str, str]]) -> str:
     lines.append(("all", *_line(rows)))
     header = (
         "set", "models", "labels compared", "near ties", "C differs", "onnxruntime differs", "JavaScript differs",
-        "int8: mean, worst change of accuracy", "within 1 point or 1 row", "int16", "largest difference of a probability",
+        "int8: mean, worst change of accuracy", "within 1 point or 1 row", "int16",
+        "largest difference of a probability",
     )  # fmt: skip
     return table(header, lines)
 

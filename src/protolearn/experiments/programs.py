@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from protolearn.export.c import CExport
+from protolearn.experiments.report import provenance, table, write_section
+from protolearn.export.c import DTYPES, CExport, export_c
 
 WARNINGS = ("-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror")
 HOST = ("gcc",)
@@ -99,8 +102,8 @@ def run_c(
         data, result = folder / "rows.bin", folder / "answers.bin"
         data.write_bytes(np.ascontiguousarray(X, dtype=np.float32).tobytes())
         subprocess.run([str(program), str(number), str(data), str(result)], check=True)
-        table = np.fromfile(result).reshape(len(X), -1)
-        found.append(Answers(table[:, 0].astype(np.int64), table[:, 1:]))
+        answers = np.fromfile(result).reshape(len(X), -1)
+        found.append(Answers(answers[:, 0].astype(np.int64), answers[:, 1:]))
     return found
 
 
@@ -157,3 +160,44 @@ def object_size(folder: Path, export: CExport, target: str) -> ObjectSize:
     lines = subprocess.run([command, str(result)], capture_output=True, text=True, check=True).stdout.splitlines()
     text, data, bss = (int(number) for number in lines[1].split()[:3])
     return ObjectSize(text, data, bss)
+
+
+def size_table() -> str:
+    """Bytes of object files: digits by 20 prototypes, for every target that has a compiler here."""
+    from sklearn.datasets import load_digits
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    from protolearn import GLVQ, GMLVQ
+
+    X, y = load_digits(return_X_y=True)
+    models = {
+        "GLVQ, 20 prototypes": GLVQ(2, random_state=0),
+        "GMLVQ, 20 prototypes, rank 10": GMLVQ(2, n_components=10, random_state=0),
+    }
+    targets = [target for target, (compiler, *_) in TARGETS.items() if available(compiler)]
+    lines = []
+    with tempfile.TemporaryDirectory() as name:
+        for number, (text, classifier) in enumerate(models.items()):
+            model = make_pipeline(StandardScaler(), classifier).fit(X, y)
+            for dtype in DTYPES:
+                export = export_c(model, Path(name) / f"model{number}_{dtype}.h", dtype=dtype, X=X)
+                sizes = [object_size(Path(name), export, target).text for target in targets]
+                lines.append((text, dtype, export.size.flash, export.size.ram, *sizes))
+    return table(("model of the digits, 64 inputs", "numbers", "tables", "RAM", *targets), lines)
+
+
+def main() -> None:
+    """Print the table, or put it into the documentation."""
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("--docs", type=Path)
+    options = parser.parse_args()
+    text = size_table()
+    print(text)
+    if options.docs:
+        made = provenance("python -m protolearn.experiments.programs")
+        write_section(options.docs / "export.md", "object files", f"{text}\n\n{made}")
+
+
+if __name__ == "__main__":
+    main()

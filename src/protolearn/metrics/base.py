@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from numba import types
+from numba import njit, types
 
 from protolearn.compiled import matrix, stack, vector
 from protolearn.parameters import check_choice
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 METRICS = Registry("metric")
 SCOPES = ("global", "class", "prototype")
 NORMALIZATIONS = ("mean", "sum")
+# Distances of one block from which a compiled loop pays for being compiled.
+_WORTH_A_LOOP = 100_000
 
 
 def fill_signature(number: Any) -> Any:
@@ -133,6 +135,10 @@ class Metric:
         """Squared distances, (n_samples, n_prototypes)."""
         raise NotImplementedError("abstract: a metric measures distances")
 
+    def distances_of_row(self, prototypes: PrototypeSet) -> Callable[[np.ndarray], np.ndarray]:
+        """A function of one row for callers with one row at a time: all that can be is done beforehand."""
+        return lambda x: self.distances(x[None], prototypes)[0]
+
     def gradient(self, X: np.ndarray, prototypes: PrototypeSet, pull: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Sums over the samples of pull dD/dm and of pull dD/dtheta; pull[n, i] = d loss_n / d D_ni, also sparse."""
         raise NotImplementedError("abstract: a metric has a gradient")
@@ -162,15 +168,45 @@ def centred(X: np.ndarray, positions: np.ndarray) -> tuple[np.ndarray, np.ndarra
     """Samples and prototypes moved so that the prototypes' mean is the origin.
 
     |x|^2 - 2 x'm + |m|^2 loses all digits when the data lies far from the origin; distances do not care where it is.
+    Nothing is moved where the origin is among the prototypes: no digit to gain, and a copy of X to lose.
     """
     origin = positions.mean(axis=0)
-    return X - origin, positions - origin
+    away = positions - origin
+    if origin @ origin * len(positions) <= np.vdot(away, away):
+        return X, positions
+    return X - origin, away
 
 
 def expanded_distances(X: np.ndarray, positions: np.ndarray) -> np.ndarray:
     """|x|^2 - 2 x'm + |m|^2 by one matrix product, rounding below zero clipped."""
     D = X @ positions.T
+    row_norms, column_norms = np.einsum("ij,ij->i", X, X), np.einsum("ij,ij->i", positions, positions)
+    if D.size >= _WORTH_A_LOOP and D.flags.c_contiguous:
+        distances_from_products(D, row_norms, column_norms)
+        return D
     D *= -2.0
-    D += np.einsum("ij,ij->i", X, X)[:, None]
-    D += np.einsum("ij,ij->i", positions, positions)
+    D += row_norms[:, None]
+    D += column_norms
     return np.maximum(D, 0.0, out=D)
+
+
+def squared_differences(positions: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+    """The function x -> |x - m_i|^2 for each position."""
+
+    def measure(x: np.ndarray) -> np.ndarray:
+        difference = positions - x
+        return np.einsum("ij,ij->i", difference, difference)
+
+    return measure
+
+
+@njit(cache=True, nogil=True)
+def distances_from_products(D, row_norms, column_norms):
+    """D = max(|x|^2 - 2 D + |m|^2, 0) in one pass instead of four, rounded as numpy rounds it; NaN stays NaN."""
+    number = D.dtype.type
+    n, m = D.shape
+    for r in range(n):
+        norm = row_norms[r]
+        for i in range(m):
+            d = (number(-2) * D[r, i] + norm) + column_norms[i]
+            D[r, i] = number(0) if d < number(0) else d

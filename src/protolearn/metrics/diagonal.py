@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -55,6 +56,15 @@ class Diagonal(Metric):
         constant = np.einsum("ij,ij,ij->i", weights, W, W)[:, None]
         D = _powers(X) @ np.hstack([-2.0 * weights * W, weights, constant]).T
         return np.maximum(D, 0.0, out=D)
+
+    def distances_of_row(self, prototypes: PrototypeSet) -> Callable[[np.ndarray], np.ndarray]:
+        weights = prototypes.theta[prototypes.slot]
+
+        def measure(x: np.ndarray) -> np.ndarray:
+            difference = prototypes.positions - x
+            return np.einsum("ij,ij,ij->i", difference, difference, weights)
+
+        return measure
 
     def gradient(self, X: np.ndarray, prototypes: PrototypeSet, pull: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         X, W = centred(X, prototypes.positions)

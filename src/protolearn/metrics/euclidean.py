@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -16,6 +17,7 @@ from protolearn.metrics.base import (
     expanded_distances,
     fill_signature,
     finish_signature,
+    squared_differences,
     step_signature,
 )
 from protolearn.prototypes import PrototypeSet
@@ -44,6 +46,9 @@ class Euclidean(Metric):
 
     def distances(self, X: np.ndarray, prototypes: PrototypeSet) -> np.ndarray:
         return expanded_distances(*centred(X, prototypes.positions))
+
+    def distances_of_row(self, prototypes: PrototypeSet) -> Callable[[np.ndarray], np.ndarray]:
+        return squared_differences(prototypes.positions)
 
     def gradient(self, X: np.ndarray, prototypes: PrototypeSet, pull: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         X, W = centred(X, prototypes.positions)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from protolearn.metrics.base import (
     expanded_distances,
     fill_signature,
     finish_signature,
+    squared_differences,
     step_signature,
 )
 from protolearn.parameters import check_count
@@ -82,6 +84,19 @@ class Omega(Metric):
         for members, omega in _groups(prototypes):
             D[:, members] = expanded_distances(X @ omega.T, W[members] @ omega.T)
         return D
+
+    def distances_of_row(self, prototypes: PrototypeSet) -> Callable[[np.ndarray], np.ndarray]:
+        theta, slot = prototypes.theta, prototypes.slot
+        if len(theta) == 1:
+            measure = squared_differences(prototypes.positions @ theta[0].T)
+            return lambda x: measure(theta[0] @ x)
+        mapped = np.einsum("ikj,ij->ik", theta[slot], prototypes.positions)
+
+        def measure_under_several(x: np.ndarray) -> np.ndarray:
+            difference = (theta @ x)[slot] - mapped
+            return np.einsum("ij,ij->i", difference, difference)
+
+        return measure_under_several
 
     def gradient(self, X: np.ndarray, prototypes: PrototypeSet, pull: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         X, W = centred(X, prototypes.positions)

@@ -1,0 +1,68 @@
+"""Fast paths of prediction give what the plain ones give, bit for bit."""
+
+import numpy as np
+import pytest
+
+from protolearn import GMLVQ, LGMLVQ, LOGM, NearestPrototype
+from protolearn.estimators import prediction
+from protolearn.metrics import base
+from protolearn.metrics.base import centred, expanded_distances
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_one_pass_over_the_products_rounds_as_four(monkeypatch, dtype):
+    rng = np.random.default_rng(0)
+    X, W = rng.normal(size=(300, 7)).astype(dtype), rng.normal(size=(40, 7)).astype(dtype)
+    X[:40] = W
+    plain = expanded_distances(X, W)
+    monkeypatch.setattr(base, "_WORTH_A_LOOP", 1)
+    np.testing.assert_array_equal(expanded_distances(X, W), plain)
+    assert (plain >= 0).all()
+
+
+def test_prototypes_far_from_the_origin_are_centred_and_others_are_not_copied():
+    rng = np.random.default_rng(0)
+    X, W = rng.normal(size=(30, 4)), rng.normal(size=(5, 4))
+    assert centred(X, W)[0] is X
+    far = expanded_distances(*centred(X + 1e6, W + 1e6))
+    np.testing.assert_allclose(far, expanded_distances(X, W), rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_threads_and_small_blocks_change_no_label(monkeypatch, threads):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3000, 5))
+    y = (X[:, 0] > 0).astype(int) + 2 * (X[:, 1] > 0)
+    model = LOGM(3, max_iter=3, random_state=0).fit(X, y)
+    expected = model.predict(X)
+    monkeypatch.setattr(prediction, "threads_for", lambda work: threads)
+    monkeypatch.setattr(prediction, "_BLOCK_BYTES", 1 << 12)
+    np.testing.assert_array_equal(model.predict(X), expected)
+    np.testing.assert_array_equal(model.classes_[model.predict_proba(X).argmax(axis=1)], expected)
+
+
+def test_rows_whose_squares_overflow_float32_are_still_classified():
+    X = np.array([[-1e14], [-1e14], [1e14], [1e14]], dtype=np.float32)
+    model = NearestPrototype().fit(X, [0, 0, 1, 1])
+    np.testing.assert_array_equal(model.predict(np.array([[-1e22], [1e22]], dtype=np.float32)), [0, 1])
+
+
+@pytest.mark.parametrize(
+    "model", [LOGM(2), LOGM(2, metric="relevance"), LOGM(2, metric="local_relevance"), GMLVQ(2), LGMLVQ(2)]
+)
+def test_compiled_classifies_one_row_as_predict_does(model):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 4))
+    y = np.array(["low", "high"])[(X[:, 0] * X[:, 1] > 0).astype(int)]
+    model = model.set_params(max_iter=5, random_state=0).fit(X, y)
+    classify = model.compiled()
+    assert [classify(row) for row in X] == list(model.predict(X))
+
+
+def test_compiled_says_what_is_wrong_with_a_row():
+    X = np.arange(12.0).reshape(6, 2)
+    classify = NearestPrototype().fit(X, [0, 0, 0, 1, 1, 1]).compiled()
+    with pytest.raises(ValueError, match="2 features"):
+        classify([1.0, 2.0, 3.0])
+    with pytest.raises(ValueError, match="not finite"):
+        classify([1.0, np.nan])
