@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from functools import lru_cache
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -67,10 +69,35 @@ class Compiled:
         return self._for_number(_NUMBER_TYPES[np.dtype(dtype)])
 
     def __reduce__(self) -> tuple:
-        return (Compiled, (self.function, self.signature), {"fastmath": self.fastmath, "cache": self.cache})
+        if _found(self.__module__, self.function.__qualname__) is self:
+            return _found, (self.__module__, self.function.__qualname__)
+        return _rebuilt, (self.function, self.signature, self.fastmath, self.cache)
 
-    def __setstate__(self, state: dict) -> None:
-        self.fastmath, self.cache = state["fastmath"], state["cache"]
+
+def _found(module: str, path: str) -> Any:
+    """The object at a dotted path of a module; None where it is not there."""
+    try:
+        return attrgetter(path)(importlib.import_module(module))
+    except (AttributeError, ImportError):
+        return None
+
+
+_REBUILT: dict[Any, Compiled] = {}
+_MOST_REBUILT = 100
+
+
+def _rebuilt(function: Callable, signature: Choose, fastmath: Any, cache: bool) -> Compiled:
+    """A user's function that came from another process, compiled once however often it comes."""
+    # What it may depend on: its code, and the values it closes over or finds among its globals.
+    names = [name for name in function.__code__.co_names if name in function.__globals__]
+    values = [function.__globals__[name] for name in names]
+    values += [cell.cell_contents for cell in function.__closure__ or ()]
+    key = (function.__code__, function.__defaults__, repr(values), signature, bool(fastmath), cache)
+    if len(_REBUILT) > _MOST_REBUILT:
+        _REBUILT.clear()
+    if key not in _REBUILT:
+        _REBUILT[key] = Compiled(function, signature, fastmath=fastmath, cache=cache)
+    return _REBUILT[key]
 
 
 def compiled(signature: Choose, *, fastmath: Any = False) -> Callable[[Callable], Compiled]:

@@ -11,12 +11,15 @@ import numpy as np
 from scipy.special import logsumexp, softmax
 from sklearn.utils import check_random_state
 
-from protolearn.data import TrainingSet, row_blocks
+from protolearn.data import Samples, TrainingSet, row_blocks
+from protolearn.estimators.blocked import in_blocks
 from protolearn.estimators.documentation import documented
 from protolearn.estimators.reducing import Generator
+from protolearn.estimators.start import begin_on
 from protolearn.initializers import INITIALIZERS, prototype_counts
 from protolearn.parameters import check_choice, check_count, check_number
 from protolearn.reduction.chen import CRITERIA, split_blocks
+from protolearn.reduction.class_sums import class_blocks
 from protolearn.reduction.mixtgauss import (
     STOPPING,
     ClassData,
@@ -24,7 +27,7 @@ from protolearn.reduction.mixtgauss import (
     MixtureStart,
     choose_by_bic,
     class_data,
-    distinct_rows,
+    distinct_rows_of_classes,
     fit_mixtures,
 )
 
@@ -203,13 +206,17 @@ class MixtGauss(Generator):
         if isinstance(self.n_prototypes, str):
             check_choice("n_prototypes", self.n_prototypes, ("bic",))
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> MixtGauss:
+    _takes_blocks = True
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> MixtGauss:
         """Fit the mixtures.
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
+        X : array-like, sparse matrix, dask array or data frame of shape (n_samples, n_features), or `Blocks`
+            One EM step is one pass over blocks; there is no `sample_prototypes_` then.
         y : array-like of shape (n_samples,)
+            Left out where X is `Blocks`, which hold the labels.
         sample_weight : array-like of shape (n_samples,), optional
 
         Returns
@@ -217,8 +224,10 @@ class MixtGauss(Generator):
         self
         """
         self._check_parameters()
-        data = self._training_set(X, y, sample_weight)
+        data = self._samples(X, y, sample_weight)
         self._reduce(data, check_random_state(self.random_state))
+        if not data.in_memory:
+            return self
         weight = np.asarray(1.0 if sample_weight is None else sample_weight, dtype=np.float64)
         if weight.ndim == 1:
             everywhere = np.full(len(weight), -1, dtype=np.int64)
@@ -226,7 +235,7 @@ class MixtGauss(Generator):
             self.sample_prototypes_ = everywhere
         return self
 
-    def _reduce(self, data: TrainingSet, random: np.random.RandomState) -> None:
+    def _reduce(self, data: Samples, random: np.random.RandomState) -> None:
         parts = class_data(data, whole_range=self.range_of == "all")
         fitted = fit_mixtures(
             data,
@@ -246,12 +255,14 @@ class MixtGauss(Generator):
         self.n_iter_ = fitted.n_iter
         self._means = np.concatenate([mixture.means for mixture in fitted.mixtures])
         self._keep(self._means, np.repeat(np.arange(data.n_classes), numbers), data)
+        if not isinstance(data, TrainingSet):
+            return
         self.sample_prototypes_ = np.empty(data.n_samples, dtype=np.int64)
-        for first, part, mixture in zip(np.cumsum([0, *numbers]), parts, fitted.mixtures, strict=False):
-            strongest = [mixture.log_densities(block).argmax(axis=1) for block, _ in part.blocks()]
-            self.sample_prototypes_[part.rows] = first + np.concatenate(strongest)
+        for code, (first, mixture) in enumerate(zip(np.cumsum([0, *numbers]), fitted.mixtures, strict=False)):
+            strongest = [mixture.log_densities(block).argmax(axis=1) for block, _ in class_blocks(data, code)]
+            self.sample_prototypes_[data.class_rows(code)] = first + np.concatenate(strongest)
 
-    def _start(self, data: TrainingSet, parts: list[ClassData], random: np.random.RandomState) -> list[Mixture]:
+    def _start(self, data: Samples, parts: list[ClassData], random: np.random.RandomState) -> list[Mixture]:
         start = MixtureStart(
             self.disturbance, self.initial_spread, self.literal_variance, whole_range=self.range_of == "all"
         )
@@ -261,7 +272,7 @@ class MixtGauss(Generator):
             if self.init == "centroid":
                 return start.mixture(part.centroid, part.ranges, part.floor, n, random)
             counts = np.where(np.arange(data.n_classes) == code, n, 0)
-            positions, _ = INITIALIZERS[self.init](data, counts, random)
+            positions, _ = data.on_sample(partial(begin_on, INITIALIZERS[self.init], counts, random))
             return start.around(positions.astype(np.float64), part.ranges, part.floor)
 
         if self.n_prototypes == "bic":
@@ -271,7 +282,8 @@ class MixtGauss(Generator):
             ]
         wanted = prototype_counts(self.n_prototypes, data.class_counts, self.classes_)
         # Equal rows cannot part two Gaussians, and a row of weight 2 is that row twice.
-        return [begin(code, distinct_rows(part, int(wanted[code]))) for code, part in enumerate(parts)]
+        numbers = distinct_rows_of_classes(parts, [int(n) for n in wanted])
+        return [begin(code, n) for code, n in enumerate(numbers)]
 
     @property
     def means_(self) -> np.ndarray:
@@ -292,6 +304,7 @@ class MixtGauss(Generator):
                 result[rows, code] = logsumexp(mixture.log_densities(block), axis=1)
         return result + np.log(self.class_prior_)
 
+    @in_blocks("labels")
     def predict(self, X: Any) -> np.ndarray:
         """Class of the nearest mean, or of the largest P(c) P(x | c) with classify_by="mixture".
 
@@ -308,6 +321,7 @@ class MixtGauss(Generator):
         codes = self._log_joint(X).argmax(axis=1)
         return self.classes_[codes]
 
+    @in_blocks("classes")
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probability of each class: from the distances to the means, or P(c | x) with classify_by="mixture".
 
@@ -321,6 +335,7 @@ class MixtGauss(Generator):
         """
         return super().predict_proba(X) if self.classify_by == "prototypes" else softmax(self._log_joint(X), axis=1)
 
+    @in_blocks("scores")
     def decision_function(self, X: Any) -> np.ndarray:
         """How much nearer each class is, or ln P(c) P(x | c) with classify_by="mixture".
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from protolearn.estimators.blocked import in_blocks
 from protolearn.estimators.documentation import documented
 from protolearn.estimators.learning import LearningClassifier
 from protolearn.losses import LOSSES, Loss
@@ -235,6 +236,7 @@ class GMLVQ(LearningClassifier):
         metric.check()
         return metric
 
+    @in_blocks("features")
     def transform(self, X: Any) -> np.ndarray:
         """The samples after the learned map, Omega x.
 

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import validate_data
 
-from protolearn.data import TrainingSet
+from protolearn.data import Blocks, Samples, TrainingSet, blocked_set
+from protolearn.estimators.blocked import block_source, in_blocks_only
 from protolearn.estimators.learning import LearningClassifier
 from protolearn.metrics import Metric
 from protolearn.parameters import check_choice, check_count, check_number
@@ -32,15 +33,15 @@ class KeepingClassifier(LearningClassifier):
         check_count("patience", self.patience, optional=True)
         return super()._check_parameters()
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, X_val: Any = None, y_val: Any = None):
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, X_val: Any = None, y_val: Any = None):
         """Learn prototypes (and metric) from a training set.
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            float32 stays float32.
+        X : array-like, sparse matrix, dask array or data frame of shape (n_samples, n_features), or `Blocks`
+            float32 stays float32. Large memory-mapped arrays are read in blocks (docs/scale.md).
         y : array-like of shape (n_samples,)
-            Class labels of any kind.
+            Class labels of any kind; left out where X is `Blocks`, which hold them.
         sample_weight : array-like of shape (n_samples,), optional
             Weights; a row of weight 2 counts as that row twice, one of weight 0 is left out.
         X_val, y_val : as X and y, optional
@@ -50,31 +51,33 @@ class KeepingClassifier(LearningClassifier):
         -------
         self
         """
-        if (X_val is None) != (y_val is None):
+        if (X_val is None) != (y_val is None) and not isinstance(X_val, Blocks):
             raise ValueError("X_val and y_val belong together; give both or neither.")
         return self._fit(X, y, sample_weight, None if X_val is None else (X_val, y_val))
 
     def _hold_out(
-        self, data: TrainingSet, given: tuple[Any, Any] | None, random: np.random.RandomState
-    ) -> tuple[TrainingSet, TrainingSet | None]:
+        self, data: Samples, given: tuple[Any, Any] | None, random: np.random.RandomState
+    ) -> tuple[Samples, Samples | None]:
         if self.keep != "validation":
             return data, None
         if given is not None:
             return data, self._given_validation(given, data)
-        held = np.zeros(data.n_samples, dtype=bool)
-        for code in range(data.n_classes):
-            rows = data.class_rows(code)
-            n = min(int(np.ceil(self.validation_fraction * len(rows))), len(rows) - 1)
-            held[random.choice(rows, n, replace=False)] = True
-        if not held.any():
+        kept, held = data.split(self.validation_fraction, random)
+        if not held.n_samples:
             raise ValueError(
                 'keep="validation" found no class with two samples to hold one out; give X_val and y_val, or choose '
                 'keep="best".'
             )
-        return _rows_of(data, ~held), _rows_of(data, held)
+        return kept, held
 
-    def _given_validation(self, given: tuple[Any, Any], data: TrainingSet) -> TrainingSet:
-        X, y = validate_data(self, *given, reset=False, accept_sparse="csr", dtype=data.X.dtype)
+    def _given_validation(self, given: tuple[Any, Any], data: Samples) -> Samples:
+        if in_blocks_only(given[0]):
+            held, survey = blocked_set(block_source(*given, None), lambda survey: None)
+            unknown = np.setdiff1d(survey.classes, self.classes_)
+            if len(unknown):
+                raise ValueError(f"y_val holds class {unknown[0]!s}, which y does not; remove its rows.")
+            return replace(held, reader=replace(held.reader, classes=self.classes_, dtype=data.dtype))
+        X, y = validate_data(self, *given, reset=False, accept_sparse="csr", dtype=data.input_dtype)
         codes = np.minimum(np.searchsorted(self.classes_, y), len(self.classes_) - 1)
         if not np.array_equal(self.classes_[codes], y):
             unknown = y[self.classes_[codes] != y][0]
@@ -82,13 +85,8 @@ class KeepingClassifier(LearningClassifier):
         return TrainingSet(X, codes, None, data.n_classes)
 
     def _amended(
-        self, plan: Plan, start: PrototypeSet, data: TrainingSet, metric: Metric, validation: TrainingSet | None
+        self, plan: Plan, start: PrototypeSet, data: Samples, metric: Metric, validation: Samples | None
     ) -> Plan:
         # A block of a stream is walked once: there is no way to choose from.
         keep = "last" if plan.n_steps is not None else self.keep
         return replace(plan, keep=keep, validation=validation, check_every=self.check_every, patience=self.patience)
-
-
-def _rows_of(data: TrainingSet, chosen: np.ndarray) -> TrainingSet:
-    weight = None if data.weight is None else data.weight[chosen]
-    return TrainingSet(data.X[np.flatnonzero(chosen)], data.y[chosen], weight, data.n_classes)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 from sklearn.utils import check_array
 
-from protolearn.data import TrainingSet
+from protolearn.data import Samples
 from protolearn.estimators.documentation import documented
 from protolearn.estimators.held_out import KeepingClassifier
 from protolearn.losses import LOSSES, Loss
@@ -22,20 +23,22 @@ from protolearn.solvers import Solution
 _SHARE_OF_GAP = 1 / 3
 
 
-def mean_gap(start: PrototypeSet, data: TrainingSet, metric: Metric) -> float:
+def mean_gap(start: PrototypeSet, data: Samples, metric: Metric) -> float:
     """Mean size of the difference between the squared distances to own and rival; 0 where a class is missing.
 
     Twice sigma divides just this difference in the exponent of d_j, so it is the unit of sigma.
     """
-    total = 0.0
-    for X, y, weight in data.blocks(len(start)):
-        D = metric.distances(X, start)
-        same = start.labels[None] == y[:, None]
-        own, rival = np.where(same, D, np.inf).min(axis=1), np.where(same, np.inf, D).min(axis=1)
-        if not (np.isfinite(own).all() and np.isfinite(rival).all()):
-            return 0.0
-        total += float(weight @ np.abs(rival - own).astype(np.float64))
-    return total / data.total_weight
+    total = data.reduce(partial(_gaps, start, metric), len(start))
+    return total / data.total_weight if np.isfinite(total) else 0.0
+
+
+def _gaps(start: PrototypeSet, metric: Metric, X: np.ndarray, y: np.ndarray, weight: np.ndarray) -> float:
+    D = metric.distances(X, start)
+    same = start.labels[None] == y[:, None]
+    own, rival = np.where(same, D, np.inf).min(axis=1), np.where(same, np.inf, D).min(axis=1)
+    if not (np.isfinite(own).all() and np.isfinite(rival).all()):
+        return np.inf
+    return float(weight @ np.abs(rival - own).astype(np.float64))
 
 
 LOSS_NAMES = {"margin": "learn1nn", "cross_entropy": "learn1nn_cross_entropy"}
@@ -131,7 +134,7 @@ class Learn1NN(KeepingClassifier):
             check_number("sigma", self.sigma, above=0, optional=True)
         return super()._check_parameters()
 
-    def _start(self, data: TrainingSet, metric: Metric, random: np.random.RandomState) -> PrototypeSet:
+    def _start(self, data: Samples, metric: Metric, random: np.random.RandomState) -> PrototypeSet:
         start = super()._start(data, metric, random)
         gap = mean_gap(start, data, metric)
         if gap > 0:

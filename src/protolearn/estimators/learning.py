@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from protolearn.data import TrainingSet
+from protolearn.data import Samples, TrainingSet
+from protolearn.estimators.blocked import warn_of_sorted_rows
 from protolearn.estimators.start import PrototypeBase
 from protolearn.losses import Loss
 from protolearn.metrics import METRICS, Metric
@@ -19,28 +21,36 @@ from protolearn.prototypes import PrototypeSet
 from protolearn.schedules import annealed, as_schedule
 from protolearn.solvers import SOLVERS, Objective, Plan, Solution
 from protolearn.solvers.progress import ProgressLine
+from protolearn.solvers.rounds import rounds
 from protolearn.threads import blas_threads
 
 # A prototype a thousand times further away than any was at the start has run away.
 _RUN_AWAY = 1e6
 
 
-def mean_nearest_distance(start: PrototypeSet, data: TrainingSet, metric: Metric) -> tuple[float, float]:
+def mean_nearest_distance(start: PrototypeSet, data: Samples, metric: Metric) -> tuple[float, float]:
     """The mean squared distance of the samples to the nearest start, of any class, and the largest one to any start.
 
     Where every sample sits on a prototype the mean is the total variance of the data, and 1 where that is 0 too.
     """
-    total = largest = 0.0
     with blas_threads(data.n_samples * start.positions.size):
-        for X, _, weight in data.blocks(len(start)):
-            D = metric.distances(X, start)
-            total += float(weight @ D.min(axis=1).astype(np.float64))
-            largest = max(largest, float(D.max()))
+        total, largest = data.reduce(partial(_nearest_distances, start, metric), len(start), _sum_and_largest)
     mean = total / data.total_weight or float(np.trace(data.covariance)) or 1.0
     return mean, max(largest, mean)
 
 
-def distance_scale(start: PrototypeSet, data: TrainingSet, metric: Metric) -> tuple[float, float]:
+def _nearest_distances(
+    start: PrototypeSet, metric: Metric, X: np.ndarray, y: np.ndarray, weight: np.ndarray
+) -> tuple[float, float]:
+    D = metric.distances(X, start)
+    return float(weight @ D.min(axis=1).astype(np.float64)), float(D.max())
+
+
+def _sum_and_largest(one: tuple[float, float], other: tuple[float, float]) -> tuple[float, float]:
+    return one[0] + other[0], max(one[1], other[1])
+
+
+def distance_scale(start: PrototypeSet, data: Samples, metric: Metric) -> tuple[float, float]:
     """cov, the mean squared Euclidean distance to the nearest start (LOGM 6.2), and the largest under the metric."""
     cov, largest = mean_nearest_distance(start, data, METRICS["euclidean"])
     return cov, max(largest, mean_nearest_distance(start, data, metric)[1]) if metric.adaptive else largest
@@ -121,15 +131,15 @@ class LearningClassifier(PrototypeBase):
             )
         return loss, metric
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None):
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None):
         """Learn prototypes (and metric) from a training set.
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            float32 stays float32.
+        X : array-like, sparse matrix, dask array or data frame of shape (n_samples, n_features), or `Blocks`
+            float32 stays float32. Large memory-mapped arrays are read in blocks (docs/scale.md).
         y : array-like of shape (n_samples,)
-            Class labels of any kind.
+            Class labels of any kind; left out where X is `Blocks`, which hold them.
         sample_weight : array-like of shape (n_samples,), optional
             Weights; a row of weight 2 counts as that row twice, one of weight 0 is left out.
 
@@ -141,14 +151,14 @@ class LearningClassifier(PrototypeBase):
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, held_out: tuple[Any, Any] | None = None):
         loss, metric = self._check_parameters()
-        data = self._training_set(X, y, sample_weight)
+        data = self._samples(X, y, sample_weight)
         random = check_random_state(self.random_state)
         data, validation = self._hold_out(data, held_out, random)
         goes_on = self.warm_start and hasattr(self, "prototypes_")
         start = self._current_set(data, metric) if goes_on else self._start(data, metric, random)
         self._scale, self._largest_distance = distance_scale(start, data, metric)
         solution = self._solve(loss, metric, start, data, random, max_iter=self.max_iter, validation=validation)
-        self._store(solution, loss, metric, data.X.dtype)
+        self._store(solution, loss, metric, data.input_dtype)
         self._steps = solution.n_steps
         self._rates = solution.rates
         self._stream_random = random
@@ -157,8 +167,8 @@ class LearningClassifier(PrototypeBase):
         return self
 
     def _hold_out(
-        self, data: TrainingSet, given: tuple[Any, Any] | None, random: np.random.RandomState
-    ) -> tuple[TrainingSet, TrainingSet | None]:
+        self, data: Samples, given: tuple[Any, Any] | None, random: np.random.RandomState
+    ) -> tuple[Samples, Samples | None]:
         """The part to learn from, and the part that decides when to stop, where the method has one."""
         return data, None
 
@@ -206,14 +216,14 @@ class LearningClassifier(PrototypeBase):
             solution = self._solve(loss, metric, start, data, self._stream_random, max_iter=1, first_step=self._steps)
         else:
             solution = Solution(start, n_iter=1, n_steps=self._steps)
-        self._store(solution, loss, metric, data.X.dtype)
+        self._store(solution, loss, metric, data.input_dtype)
         self._steps = max(solution.n_steps, self._steps + 1)
         self._rates = solution.rates
         if solution.interrupted:
             raise KeyboardInterrupt("partial_fit was interrupted; the model holds the prototypes of that moment")
         return self
 
-    def _current_set(self, data: TrainingSet, metric: Metric) -> PrototypeSet:
+    def _current_set(self, data: Samples, metric: Metric) -> PrototypeSet:
         """The fitted prototypes, to go on from."""
         labels = np.searchsorted(self.classes_, self.prototype_labels_)
         current = PrototypeSet(self.prototypes_, labels, self._theta, metric.slots(labels))
@@ -241,12 +251,12 @@ class LearningClassifier(PrototypeBase):
         loss: Loss,
         metric: Metric,
         start: PrototypeSet,
-        data: TrainingSet,
+        data: Samples,
         random: np.random.RandomState,
         *,
         max_iter: int,
         first_step: int | None = None,
-        validation: TrainingSet | None = None,
+        validation: Samples | None = None,
     ) -> Solution:
         scale = self._scale
         slope = self._slope(loss, scale)
@@ -277,9 +287,12 @@ class LearningClassifier(PrototypeBase):
         )
         plan = self._amended(plan, start, data, metric, validation)
         objective = Objective(loss, metric, slope, self.regularization)
+        solve = rounds if self.solver == "online" and not data.in_memory else SOLVERS[self.solver]
+        if solve is rounds:
+            warn_of_sorted_rows(self.classes_, self._blocks_of_classes)
         try:
             with blas_threads(data.n_samples * start.positions.size):
-                solution = SOLVERS[self.solver](start, data, objective, plan)
+                solution = solve(start, data, objective, plan)
         finally:
             if line is not None:
                 line.end()
@@ -296,7 +309,7 @@ class LearningClassifier(PrototypeBase):
         return self.slope
 
     def _amended(
-        self, plan: Plan, start: PrototypeSet, data: TrainingSet, metric: Metric, validation: TrainingSet | None
+        self, plan: Plan, start: PrototypeSet, data: Samples, metric: Metric, validation: Samples | None
     ) -> Plan:
         """The plan with what only one method has: other units of the rates, which prototypes to keep."""
         return plan

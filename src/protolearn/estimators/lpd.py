@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 from sklearn.utils import check_array
 
-from protolearn.data import TrainingSet
+from protolearn.data import Samples, TrainingSet
 from protolearn.estimators.documentation import documented
 from protolearn.estimators.held_out import KeepingClassifier
 from protolearn.estimators.learning import mean_nearest_distance
@@ -130,12 +131,14 @@ class LPD(KeepingClassifier):
         check_number("exponent", self.exponent, above=0)
         return super()._check_parameters()
 
-    def _start(self, data: TrainingSet, metric: Metric, random: np.random.RandomState) -> PrototypeSet:
+    def _start(self, data: Samples, metric: Metric, random: np.random.RandomState) -> PrototypeSet:
         if not self._stream_goes_on:
             self.weights_start_ = self.initial_weights
             if self.initial_weights == "auto":
-                plain = leave_one_out_error(data, METRICS["euclidean"])
-                by_variance = leave_one_out_error(data, METRICS["class_variance"])
+                plain, by_variance = (
+                    data.on_sample(partial(leave_one_out_error, metric=METRICS[name]))
+                    for name in ("euclidean", "class_variance")
+                )
                 self.weights_start_ = "ones" if plain < by_variance else "inverse_std"
         initial = "ones" if self.weights_start_ == "ones" else "inverse_spread"
         return super()._start(data, SquaredDiagonal("prototype", initial), random)
@@ -148,7 +151,7 @@ class LPD(KeepingClassifier):
             del self._stream_goes_on
 
     def _amended(
-        self, plan: Plan, start: PrototypeSet, data: TrainingSet, metric: Metric, validation: TrainingSet | None
+        self, plan: Plan, start: PrototypeSet, data: Samples, metric: Metric, validation: Samples | None
     ) -> Plan:
         plan = super()._amended(plan, start, data, metric, validation)
         if self.solver not in ("batch_sum", "online"):

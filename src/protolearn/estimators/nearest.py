@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from protolearn.data import TrainingSet
+from protolearn.data import Samples
 from protolearn.estimators.documentation import documented
 from protolearn.estimators.start import PrototypeBase
 from protolearn.metrics import Metric
@@ -43,13 +43,14 @@ class NearestPrototype(PrototypeBase):
         self.metric_parameters = metric_parameters
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> NearestPrototype:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> NearestPrototype:
         """Choose the prototypes.
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
+        X : array-like, sparse matrix, dask array or data frame of shape (n_samples, n_features), or `Blocks`
         y : array-like of shape (n_samples,)
+            Left out where X is `Blocks`, which hold the labels.
         sample_weight : array-like of shape (n_samples,), optional
 
         Returns
@@ -57,14 +58,14 @@ class NearestPrototype(PrototypeBase):
         self
         """
         metric = self._make_metric()
-        data = self._training_set(X, y, sample_weight)
+        data = self._samples(X, y, sample_weight)
         start = self._start(data, metric, check_random_state(self.random_state))
-        self.prototypes_ = start.positions.astype(data.X.dtype, copy=False)
+        self.prototypes_ = start.positions.astype(data.input_dtype, copy=False)
         self.prototype_labels_ = self.classes_[start.labels]
         self._theta = start.theta if self.metric_parameters is None else self._given_theta(metric, start.theta, data)
         return self
 
-    def _given_theta(self, metric: Metric, like: np.ndarray, data: TrainingSet) -> np.ndarray:
+    def _given_theta(self, metric: Metric, like: np.ndarray, data: Samples) -> np.ndarray:
         theta = np.asarray(self.metric_parameters, dtype=data.dtype)
         if theta.ndim == like.ndim - 1 and metric.adaptive:
             theta = np.repeat(theta[None], len(like), axis=0)

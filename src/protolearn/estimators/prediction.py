@@ -10,7 +10,8 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from protolearn.data import dense_rows, row_blocks, row_slices, working_dtype
+from protolearn.data import dense_rows, is_dask, row_blocks, row_slices, working_dtype
+from protolearn.estimators.blocked import in_blocks
 from protolearn.losses.links import class_probabilities, class_scores
 from protolearn.metrics import METRICS, Metric
 from protolearn.prototypes import PrototypeSet
@@ -32,6 +33,11 @@ class NearestPrototypeMixin:
 
         Sorted, so that the lowest index on a tie is also the first class.
         """
+        if is_dask(self.prototypes_):
+            raise TypeError(
+                f"{type(self).__name__} left what it keeps on the workers and does not classify by it; train a "
+                "classifier on what fit_resample returns."
+            )
         codes = np.searchsorted(self.classes_, self.prototype_labels_)
         order = np.argsort(codes, kind="stable")
         metric, theta, slot = self._metric_and_theta(codes)
@@ -79,6 +85,7 @@ class NearestPrototypeMixin:
             result[rows, codes] = np.minimum.reduceat(D, first, axis=1)
         return result
 
+    @in_blocks("labels")
     def predict(self, X: Any) -> np.ndarray:
         """Class of the nearest prototype, the first class on a tie.
 
@@ -146,6 +153,7 @@ class NearestPrototypeMixin:
 
         return classify
 
+    @in_blocks("classes")
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probability of each class; rows sum to 1 and the largest entry is the class that `predict` gives.
 
@@ -162,6 +170,7 @@ class NearestPrototypeMixin:
         """
         return class_probabilities(self._class_distances(X), *self._link_and_slope())
 
+    @in_blocks("scores")
     def decision_function(self, X: Any) -> np.ndarray:
         """How much nearer each class is, in the units the method compares distances in.
 
@@ -184,6 +193,7 @@ class NearestPrototypeMixin:
 class DistanceFeaturesMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     """`transform` of classifiers that may stand inside a pipeline: the distances to the prototypes as features."""
 
+    @in_blocks("features")
     def transform(self, X: Any) -> np.ndarray:
         """Squared distance of each sample to each prototype, under the prototype's metric.
 

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import check_random_state
 
-from protolearn.data import TrainingSet, dense_rows
+from protolearn.data import Samples, TrainingSet, dense_rows
 from protolearn.estimators.start import CheckedClassifier
 
 
@@ -61,8 +61,8 @@ class Reducer(CheckedClassifier):
     def _resampled(self, X: Any, y: Any) -> tuple[Any, Any]:
         raise NotImplementedError("abstract: a reducer returns what is left")
 
-    def _keep(self, positions: np.ndarray, codes: np.ndarray, data: TrainingSet) -> None:
-        self.prototypes_ = np.ascontiguousarray(positions, dtype=data.X.dtype)
+    def _keep(self, positions: np.ndarray, codes: np.ndarray, data: Samples) -> None:
+        self.prototypes_ = np.ascontiguousarray(positions, dtype=data.input_dtype)
         self.prototype_labels_ = self.classes_[codes]
         self.reduction_ = 1.0 - len(positions) / data.n_samples
 

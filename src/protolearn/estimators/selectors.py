@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from protolearn.data import TrainingSet, row_blocks
+from protolearn.data import BlockedSet, TrainingSet, is_dask, row_blocks
 from protolearn.estimators.documentation import documented
+from protolearn.estimators.editing_blocks import edit_blocks
 from protolearn.estimators.reducing import Selector
 from protolearn.parameters import check_choice, check_count
 from protolearn.reduction.hart import consistent_subset
@@ -80,6 +81,8 @@ class WilsonEditing(Selector):
         self.patience = patience
         self.random_state = random_state
 
+    _takes_blocks = True
+
     def _check_parameters(self) -> None:
         check_neighbours("n_neighbors", self.n_neighbors)
         check_choice("method", self.method, ("wilson", "repeated", "multi"))
@@ -90,6 +93,45 @@ class WilsonEditing(Selector):
             numbers = list(self.candidates) if isinstance(self.candidates, Iterable) else []
             if not numbers or not all(isinstance(k, Integral) and k >= 1 for k in numbers):
                 raise ValueError(f"candidates must be whole numbers of at least 1; got {self.candidates!r}.")
+
+    def fit(self, X: Any, y: Any) -> WilsonEditing:
+        """Edit the training set.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, dask array or data frame of shape (n_samples, n_features)
+            A dask collection is edited by its workers; `prototypes_`, `prototype_labels_` and `sample_indices_` are
+            then dask collections too, to train another classifier on.
+        y : array-like of shape (n_samples,)
+
+        Returns
+        -------
+        self
+        """
+        return self._fit_dask(X, y) if is_dask(X) else super().fit(X, y)
+
+    def _fit_dask(self, X: Any, y: Any) -> WilsonEditing:
+        from protolearn.distributed import row_numbers, rows_where
+
+        self._check_parameters()
+        if self.method != "wilson" or self.n_neighbors == "auto":
+            raise ValueError(
+                'Dask collections are edited by method="wilson" with a number of neighbours; repeat it on what '
+                "fit_resample returns, or choose the number on a sample."
+            )
+        data = self._samples(X, y, None)
+        assert isinstance(data, BlockedSet)
+        edited = edit_blocks(data, int(self.n_neighbors))
+        warn_of_saved(self.classes_[edited.saved])
+        self.n_neighbors_ = int(self.n_neighbors)
+        self.prototypes_ = rows_where(X, edited.masks, edited.lengths)
+        self.prototype_labels_ = rows_where(y, edited.masks, edited.lengths)
+        self.sample_indices_ = row_numbers(edited.masks, edited.firsts, edited.lengths)
+        self.reduction_ = 1.0 - sum(edited.lengths) / data.n_samples
+        return self
+
+    def _resampled(self, X: Any, y: Any) -> tuple[Any, Any]:
+        return (self.prototypes_, self.prototype_labels_) if is_dask(X) else super()._resampled(X, y)
 
     def _reduce(self, data: TrainingSet, random: np.random.RandomState) -> None:
         X, y, n_classes = data.X, data.y, data.n_classes

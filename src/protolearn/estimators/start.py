@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,20 +11,34 @@ from sklearn.utils import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
-from protolearn.data import TrainingSet
+from protolearn.data import Blocks, Samples, TrainingSet, blocked_set, is_dask
+from protolearn.data.survey import Survey
+from protolearn.estimators.blocked import block_source, in_blocks_only, note_columns, score_by_blocks
 from protolearn.estimators.prediction import DistanceFeaturesMixin, NearestPrototypeMixin
-from protolearn.initializers import INITIALIZERS, prototype_counts
+from protolearn.initializers import INITIALIZERS, Initializer, prototype_counts
 from protolearn.metrics import METRICS, Metric
 from protolearn.parameters import check_choice
 from protolearn.prototypes import PrototypeSet
 
+# Rows of its class that each prototype of a start on a sample stands for, at least.
+_SAMPLES_A_PROTOTYPE = 30
+
 
 class CheckedClassifier(NearestPrototypeMixin, ClassifierMixin, BaseEstimator):
-    """Checks of the input, and prediction."""
+    """Checks of the input, and prediction.
+
+    _takes_blocks : whether `fit` needs sums over the samples only, so that they may be in blocks anywhere
+    """
 
     class_weight: Any = None
+    _takes_blocks = False
 
     def _check_training_set(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> tuple:
+        if is_dask(X) or isinstance(X, Blocks):
+            raise TypeError(
+                f"This needs samples in memory, and they come in blocks: pass an array to {type(self).__name__}, or "
+                "choose `fit` of a classifier that learns by sums over blocks, such as GLVQ."
+            )
         X, y = validate_data(
             self, X, y, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=1
         )
@@ -35,35 +50,75 @@ class CheckedClassifier(NearestPrototypeMixin, ClassifierMixin, BaseEstimator):
             weight = None
         return X, y, weight
 
+    def _samples(self, X: Any, y: Any, sample_weight: Any) -> Samples:
+        """Validated input of `fit`, in memory or in blocks; sets `classes_`."""
+        if not (self._takes_blocks and in_blocks_only(X)):
+            return self._training_set(X, y, sample_weight)
+        source = block_source(X, y, sample_weight)
+        data, survey = blocked_set(source, self._weights_of_classes)
+        self._check_classes(survey.classes)
+        note_columns(self, source, data.n_features)
+        self.classes_ = survey.classes
+        self._blocks_of_classes = survey.only_in if survey.n_blocks > 1 else np.full(len(survey.classes), -1)
+        return data
+
     def _training_set(self, X: Any, y: Any, sample_weight: Any) -> TrainingSet:
-        """Validated input of `fit`; sets `classes_`."""
+        """Validated input of `fit` in memory; sets `classes_`."""
         X, y, weight = self._check_training_set(X, y, sample_weight, reset=True)
         classes, codes = np.unique(y, return_inverse=True)
+        self._check_classes(classes)
+        self.classes_ = classes
+        return TrainingSet(X, codes, self._with_class_weight(weight, codes), len(classes))
+
+    def _check_classes(self, classes: np.ndarray) -> None:
         if len(classes) < 2:
             raise ValueError(f"A classifier needs two classes; y has one class, {classes[0]!s}.")
         if getattr(self, "warm_start", False) and not np.array_equal(getattr(self, "classes_", classes), classes):
             raise ValueError(
                 "warm_start goes on with the classes of the fit before, and y has others; set warm_start=False."
             )
-        self.classes_ = classes
-        return TrainingSet(X, codes, self._with_class_weight(weight, codes), len(classes))
 
     def _with_class_weight(self, weight: np.ndarray | None, codes: np.ndarray) -> np.ndarray | None:
         if self.class_weight is None:
             return weight
         present = np.unique(codes)
+        total = np.bincount(codes, weights=weight, minlength=len(self.classes_))[present]
+        factor = np.zeros(len(self.classes_))
+        factor[present] = self._class_factors(self.classes_[present], total)
+        return factor[codes] if weight is None else weight * factor[codes]
+
+    def _weights_of_classes(self, survey: Survey) -> np.ndarray | None:
+        return None if self.class_weight is None else self._class_factors(survey.classes, survey.weights)
+
+    def _class_factors(self, classes: np.ndarray, total: np.ndarray) -> np.ndarray:
+        """What class_weight multiplies the weights of each class by, from the sums of these weights."""
         chosen = self.class_weight
         if isinstance(chosen, str):
             check_choice("class_weight", chosen, ("balanced",))
-            total = np.bincount(codes, weights=weight, minlength=len(self.classes_))[present]
-            by_class = total.sum() / (len(present) * total)
+            by_class = total.sum() / (len(classes) * total)
         else:
-            by_class = compute_class_weight(chosen, classes=self.classes_[present], y=self.classes_[codes])
-        factor = np.zeros(len(self.classes_))
-        factor[present] = by_class
-        if not (factor[present] > 0).all():
+            by_class = compute_class_weight(chosen, classes=classes, y=classes)
+        if not (by_class > 0).all():
             raise ValueError("class_weight must be above zero for every class; leave out the rows of a class instead.")
-        return factor[codes] if weight is None else weight * factor[codes]
+        return by_class
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Share of the samples whose class `predict` gives.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, dask array or data frame of shape (n_samples, n_features), or `Blocks`
+        y : array-like of shape (n_samples,)
+            The true classes; left out where X is `Blocks`, which hold them.
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        accuracy : float
+        """
+        if in_blocks_only(X):
+            return score_by_blocks(self, X, y, sample_weight)
+        return super().score(X, y, sample_weight)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -73,6 +128,8 @@ class CheckedClassifier(NearestPrototypeMixin, ClassifierMixin, BaseEstimator):
 
 class PrototypeBase(DistanceFeaturesMixin, CheckedClassifier):
     """Also the start; a subclass has the parameters n_prototypes, init and metric."""
+
+    _takes_blocks = True
 
     n_prototypes: Any
     init: Any
@@ -85,13 +142,18 @@ class PrototypeBase(DistanceFeaturesMixin, CheckedClassifier):
         metric.check()
         return metric
 
-    def _start(self, data: TrainingSet, metric: Metric, random: np.random.RandomState) -> PrototypeSet:
+    def _start(self, data: Samples, metric: Metric, random: np.random.RandomState) -> PrototypeSet:
         """The first prototypes: by an initializer, from an array, or from a fitted estimator."""
         given = self.init
         if isinstance(given, str) or callable(given):
             counts = prototype_counts(self.n_prototypes, data.class_counts, self.classes_)
             choose = INITIALIZERS[given] if isinstance(given, str) else given
-            positions, labels = choose(data, counts, random)
+            if given == "all" and not data.in_memory:
+                raise ValueError('init="all" makes every sample a prototype, which then are in memory; pass an array.')
+            # Samples in blocks: on a stratified sample, where it is.
+            positions, labels = data.on_sample(
+                partial(begin_on, choose, counts, random), _SAMPLES_A_PROTOTYPE * int(counts.max())
+            )
             return metric.start(positions, labels, data)
         if hasattr(given, "prototypes_") and hasattr(given, "prototype_labels_"):
             positions, names = given.prototypes_, given.prototype_labels_
@@ -102,7 +164,7 @@ class PrototypeBase(DistanceFeaturesMixin, CheckedClassifier):
         positions, labels = self._check_given(positions, names, data)
         return metric.start(positions, labels, data)
 
-    def _check_given(self, positions: Any, names: Any, data: TrainingSet) -> tuple[np.ndarray, np.ndarray]:
+    def _check_given(self, positions: Any, names: Any, data: Samples) -> tuple[np.ndarray, np.ndarray]:
         positions = np.asarray(positions, dtype=np.float64)
         if positions.ndim != 2 or positions.shape[1] != data.n_features or not np.isfinite(positions).all():
             raise ValueError(
@@ -121,7 +183,7 @@ class PrototypeBase(DistanceFeaturesMixin, CheckedClassifier):
         labels = np.minimum(np.searchsorted(self.classes_, names), len(self.classes_) - 1)
         if names.shape != (len(positions),) or not np.array_equal(self.classes_[labels], names):
             raise ValueError("The labels of init must be one class of y for each row; check both.")
-        missing = np.setdiff1d(np.unique(data.y), labels)
+        missing = np.setdiff1d(np.flatnonzero(data.class_counts), labels)
         if len(missing):
             raise ValueError(f"init has no prototype of class {self.classes_[missing[0]]!s}; add one.")
         return positions, labels
@@ -136,11 +198,17 @@ class PrototypeBase(DistanceFeaturesMixin, CheckedClassifier):
         return tags
 
 
+def begin_on(choose: Initializer, counts: np.ndarray, random: np.random.RandomState, data: TrainingSet) -> tuple:
+    """The start on some samples, as a function that another process can import."""
+    return choose(data, counts, random)
+
+
 def _check_weight(sample_weight: Any, n_samples: int) -> np.ndarray | None:
     """Weights as float64, or None where all count the same."""
     if sample_weight is None:
         return None
-    weight = np.asarray(sample_weight, dtype=np.float64)
+    # A copy: columns of data frames may be read-only, and compiled code is declared for arrays that are not.
+    weight = np.array(sample_weight, dtype=np.float64)
     if weight.ndim == 0:
         weight = np.full(n_samples, float(weight))
     if weight.shape != (n_samples,):

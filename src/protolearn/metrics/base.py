@@ -15,7 +15,7 @@ from protolearn.prototypes import PrototypeSet
 from protolearn.registry import Registry
 
 if TYPE_CHECKING:
-    from protolearn.data import TrainingSet
+    from protolearn.data import Samples
 
 METRICS = Registry("metric")
 SCOPES = ("global", "class", "prototype")
@@ -110,7 +110,7 @@ class Metric:
         """What the weights (or the trace of Lambda) sum to."""
         return float(n_features) if self.normalization == "mean" else 1.0
 
-    def start(self, positions: np.ndarray, labels: np.ndarray, data: TrainingSet) -> PrototypeSet:
+    def start(self, positions: np.ndarray, labels: np.ndarray, data: Samples) -> PrototypeSet:
         """Prototypes at `positions` under the metric's first parameters."""
         theta = self.initial_theta(self.n_slots(labels, data.n_classes), data)
         return PrototypeSet(
@@ -120,7 +120,7 @@ class Metric:
             self.slots(labels),
         )
 
-    def initial_theta(self, n_slots: int, data: TrainingSet) -> np.ndarray:
+    def initial_theta(self, n_slots: int, data: Any) -> np.ndarray:
         """The first parameters, one row a slot."""
         raise NotImplementedError("abstract: a metric says where it starts")
 

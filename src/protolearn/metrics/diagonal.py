@@ -21,7 +21,7 @@ from protolearn.metrics.base import (
 from protolearn.prototypes import PrototypeSet
 
 if TYPE_CHECKING:
-    from protolearn.data import TrainingSet
+    from protolearn.data import Samples
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Diagonal(Metric):
     scope: str = "global"
     normalization: str = "mean"
 
-    def initial_theta(self, n_slots: int, data: TrainingSet) -> np.ndarray:
+    def initial_theta(self, n_slots: int, data: Samples) -> np.ndarray:
         return np.full((n_slots, data.n_features), self.total(data.n_features) / data.n_features)
 
     def rate_unit(self, mean_distance: float, squared_half_range: float, n_features: int, relative: bool) -> float:

@@ -24,7 +24,7 @@ from protolearn.parameters import check_count
 from protolearn.prototypes import PrototypeSet
 
 if TYPE_CHECKING:
-    from protolearn.data import TrainingSet
+    from protolearn.data import Samples
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Omega(Metric):
         super().check()
         check_count("n_components", self.n_components, optional=True)
 
-    def initial_theta(self, n_slots: int, data: TrainingSet) -> np.ndarray:
+    def initial_theta(self, n_slots: int, data: Samples) -> np.ndarray:
         d = data.n_features
         if self.start_at is not None:
             return np.repeat(self._given_start(d)[None], n_slots, axis=0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -21,7 +22,7 @@ from protolearn.parameters import check_choice
 from protolearn.prototypes import PrototypeSet
 
 if TYPE_CHECKING:
-    from protolearn.data import TrainingSet
+    from protolearn.data import Samples
 
 INITIAL_WEIGHTS = ("ones", "inverse_spread")
 
@@ -51,7 +52,7 @@ class SquaredDiagonal(Metric):
         super().check()
         check_choice("initial", self.initial, INITIAL_WEIGHTS)
 
-    def start(self, positions: np.ndarray, labels: np.ndarray, data: TrainingSet) -> PrototypeSet:
+    def start(self, positions: np.ndarray, labels: np.ndarray, data: Samples) -> PrototypeSet:
         plain = super().start(positions, labels, data)
         if self.initial == "ones":
             return plain
@@ -59,7 +60,7 @@ class SquaredDiagonal(Metric):
         by_slot = spread[plain.labels] if self.scope == "prototype" else spread
         return plain.moved(plain.positions, (1.0 / by_slot).astype(data.dtype))
 
-    def initial_theta(self, n_slots: int, data: TrainingSet) -> np.ndarray:
+    def initial_theta(self, n_slots: int, data: Samples) -> np.ndarray:
         return np.ones((n_slots, data.n_features))
 
     def relevances(self, theta: np.ndarray) -> np.ndarray:
@@ -101,33 +102,35 @@ def _with_squares(prototypes: PrototypeSet) -> PrototypeSet:
     return prototypes.moved(prototypes.positions, prototypes.theta * prototypes.theta)
 
 
-def class_spread(data: TrainingSet, *, whole: bool = False) -> np.ndarray:
+def class_spread(data: Samples, *, whole: bool = False) -> np.ndarray:
     """Standard deviation of each feature in each class (or one row for the whole set), never 0.
 
     A feature that is constant in a class gets a tenth of its spread in the whole set; one that is constant
     everywhere gets 1, so that it keeps the weight 1. A class without samples gets the spread of the whole set.
     """
-    codes = np.zeros(data.n_samples, dtype=np.int64) if whole else data.y
     n = 1 if whole else data.n_classes
-    mass = np.zeros(n)
-    sums = np.zeros((n, data.n_features))
-    squares = np.zeros((n, data.n_features))
-    at = 0
-    for block, _, weight in data.blocks(data.n_features):
-        rows = codes[at : at + len(block)]
-        at += len(block)
-        centred = block - data.mean
-        member = np.zeros((n, len(block)))
-        member[rows, np.arange(len(block))] = weight
-        mass += member.sum(axis=1)
-        sums += member @ centred
-        squares += member @ (centred * centred)
+    mass, sums, squares = data.reduce(partial(_class_moments, n, data.mean), data.n_features, _added)
     total = np.sqrt(squares.sum(axis=0) / mass.sum())
     held = np.where(mass > 0, mass, 1.0)[:, None]
     spread = np.sqrt(np.maximum(squares / held - (sums / held) ** 2, 0.0))
     spread[mass == 0] = total
     spread = np.maximum(spread, _LEAST_SHARE * total)
     return np.where(spread > 0, spread, 1.0)
+
+
+_Moments = tuple[np.ndarray, np.ndarray, np.ndarray]
+
+
+def _class_moments(n: int, mean: np.ndarray, X: np.ndarray, y: np.ndarray, weight: np.ndarray) -> _Moments:
+    """Weight, sum and sum of squares of the features around the mean, for each of `n` classes, or for all as one."""
+    centred = X - mean
+    member = np.zeros((n, len(X)))
+    member[y if n > 1 else 0, np.arange(len(X))] = weight
+    return member.sum(axis=1), member @ centred, member @ (centred * centred)
+
+
+def _added(one: _Moments, other: _Moments) -> _Moments:
+    return one[0] + other[0], one[1] + other[1], one[2] + other[2]
 
 
 @compiled(fill_signature, fastmath=VECTORISED)

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import operator
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import partial
+from typing import Any
 
 import numpy as np
 from scipy.special import logsumexp
 
-from protolearn.data import TrainingSet
+from protolearn.data import Samples
+from protolearn.data.samples import Combine
 from protolearn.metrics import METRICS
+from protolearn.prototypes import PrototypeSet
+from protolearn.reduction.class_sums import OfRows, sum_over_class, sums_over_classes
 
 STOPPING = ("accuracy", "algorithm1", "likelihood")
 # No variance falls below this share of the square of the feature's range: a component on a single sample stays finite.
 _FLOOR = 1e-5
-# Products with a handful of components gain nothing from blocks that fit in cache, and many small ones cost time.
-_BLOCK_BYTES = 1 << 23
 # A component that holds less than this share of one sample is empty.
 _EMPTY = 0.5
 
@@ -75,30 +78,23 @@ class MixtureStart:
 
 @dataclass(frozen=True)
 class ClassData:
-    """The rows of one class, as EM reads them."""
+    """One class, as EM reads it: by sums over its rows."""
 
-    data: TrainingSet
-    rows: np.ndarray
+    data: Samples
+    code: int
+    total: float
     centroid: np.ndarray
     ranges: np.ndarray
     floor: np.ndarray
 
-    @cached_property
-    def total(self) -> float:
-        """Sum of the weights."""
-        return float(self.data.weights(self.rows).sum())
-
     @property
     def one_sample(self) -> float:
         """The share of one sample: of one of weight 1, or of a mean one where weights are smaller."""
-        return min(1.0 / self.total, 1.0 / len(self.rows))
+        return min(1.0 / self.total, 1.0 / self.data.class_counts[self.code])
 
-    def blocks(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Rows in float64 and their weights, block by block."""
-        size = max(_BLOCK_BYTES // (8 * self.data.n_features), 1)
-        for start in range(0, len(self.rows), size):
-            rows = self.rows[start : start + size]
-            yield self.data.rows(rows).astype(np.float64, copy=False), self.data.weights(rows)
+    def reduce(self, function: OfRows, combine: Combine = operator.add) -> Any:
+        """The sum over the rows of the class."""
+        return sum_over_class(self.data, self.code, function, combine)
 
 
 @dataclass(frozen=True)
@@ -117,38 +113,89 @@ class Mixtures:
     accuracy: list[float]
 
 
-def class_data(data: TrainingSet, *, whole_range: bool = False) -> list[ClassData]:
+def class_data(data: Samples, *, whole_range: bool = False) -> list[ClassData]:
     """Centroid, ranges and smallest variances of each class."""
-    from_all = np.full(data.n_features, np.inf), np.full(data.n_features, -np.inf)
-    parts = []
-    for code in range(data.n_classes):
-        rows = data.class_rows(code)
-        low, high, total = np.full(data.n_features, np.inf), np.full(data.n_features, -np.inf), 0.0
-        centroid = np.zeros(data.n_features)
-        for X, weight in ClassData(data, rows, low, low, low).blocks():
-            np.minimum(low, X.min(axis=0), out=low)
-            np.maximum(high, X.max(axis=0), out=high)
-            centroid += weight @ X
-            total += weight.sum()
-        np.minimum(from_all[0], low, out=from_all[0])
-        np.maximum(from_all[1], high, out=from_all[1])
-        parts.append((rows, centroid / total, high - low))
-    whole = from_all[1] - from_all[0]
+    extents = sums_over_classes(data, [_extent] * data.n_classes)
+    low, high = (
+        np.min([extent.low for extent in extents], axis=0),
+        np.max([extent.high for extent in extents], axis=0),
+    )
+    whole = high - low
     # A feature that never changes tells nothing; any variance will do for it.
     floor = np.where(whole > 0, _FLOOR * whole**2, 1.0)
-    return [ClassData(data, rows, mean, whole if whole_range else own, floor) for rows, mean, own in parts]
+    return [
+        ClassData(
+            data, code, found.weight, found.sum / found.weight, whole if whole_range else found.high - found.low, floor
+        )
+        for code, found in enumerate(extents)
+    ]
+
+
+@dataclass(frozen=True)
+class _Extent:
+    """Lowest and highest values, sum and weight of some rows."""
+
+    low: np.ndarray
+    high: np.ndarray
+    sum: np.ndarray
+    weight: float
+
+    def __add__(self, other: _Extent) -> _Extent:
+        low, high = np.minimum(self.low, other.low), np.maximum(self.high, other.high)
+        return _Extent(low, high, self.sum + other.sum, self.weight + other.weight)
+
+
+def _extent(X: np.ndarray, weight: np.ndarray) -> _Extent:
+    return _Extent(X.min(axis=0), X.max(axis=0), weight @ X, float(weight.sum()))
 
 
 def distinct_rows(part: ClassData, most: int) -> int:
     """How many different rows a class has, counted up to `most`."""
+    return min(len(part.reduce(partial(_different, most), operator.or_)), most)
+
+
+def distinct_rows_of_classes(parts: list[ClassData], most: list[int]) -> list[int]:
+    """The same for all classes, from one pass over the samples."""
+    found = sums_over_classes(parts[0].data, [partial(_different, n) for n in most], operator.or_)
+    return [min(len(different), n) for different, n in zip(found, most, strict=True)]
+
+
+def _different(most: int, X: np.ndarray, weight: np.ndarray) -> set[bytes]:
     different: set[bytes] = set()
-    for X, _ in part.blocks():
-        # Adding zero turns -0.0 into 0.0, which equals it but has other bits.
-        for row in X + 0.0:
-            different.add(row.tobytes())
-            if len(different) >= most:
-                return most
-    return len(different)
+    # Adding zero turns -0.0 into 0.0, which equals it but has other bits.
+    for row in X + 0.0:
+        different.add(row.tobytes())
+        if len(different) >= most:
+            break
+    return different
+
+
+@dataclass(frozen=True)
+class EMSums:
+    """What an EM step needs of some rows: mass and first two moments around the centroid, for each component."""
+
+    likelihood: float
+    mass: np.ndarray
+    first: np.ndarray
+    second: np.ndarray
+
+    def __add__(self, other: EMSums) -> EMSums:
+        return EMSums(
+            self.likelihood + other.likelihood,
+            self.mass + other.mass,
+            self.first + other.first,
+            self.second + other.second,
+        )
+
+
+def em_sums(mixture: Mixture, centroid: np.ndarray, X: np.ndarray, weight: np.ndarray) -> EMSums:
+    """Responsibilities (3) of some rows, summed up."""
+    terms = mixture.log_densities(X)
+    total = logsumexp(terms, axis=1)
+    R = np.exp(terms - total[:, None]) * weight[:, None]
+    # Sums of squares around the centroid: around the origin they would lose digits.
+    X = X - centroid
+    return EMSums(float(weight @ total), R.sum(axis=0), R.T @ X, R.T @ X**2)
 
 
 def em_step(part: ClassData, mixture: Mixture) -> tuple[Mixture, float]:
@@ -162,19 +209,18 @@ def em_step(part: ClassData, mixture: Mixture) -> tuple[Mixture, float]:
     (3) the paper's P_m is a responsibility, in (2) a density (A5). A variance stops at the floor, the best value there
     is at or above it, so the likelihood still never falls. A component that has lost its samples is seated anew.
     """
-    m, d = mixture.means.shape
-    mass, first, second = np.zeros(m), np.zeros((m, d)), np.zeros((m, d))
-    likelihood = 0.0
-    # Sums of squares around the centroid: around the origin they would lose digits.
-    for X, weight in part.blocks():
-        terms = mixture.log_densities(X)
-        total = logsumexp(terms, axis=1)
-        likelihood += float(weight @ total)
-        R = np.exp(terms - total[:, None]) * weight[:, None]
-        mass += R.sum(axis=0)
-        X = X - part.centroid
-        first += R.T @ X
-        second += R.T @ X**2
+    return _stepped(part, mixture, part.reduce(partial(em_sums, mixture, part.centroid)))
+
+
+def em_steps(parts: list[ClassData], mixtures: list[Mixture]) -> list[tuple[Mixture, float]]:
+    """One EM step of every class, from one pass over the samples."""
+    functions = [partial(em_sums, mixture, part.centroid) for part, mixture in zip(parts, mixtures, strict=True)]
+    sums = sums_over_classes(parts[0].data, functions)
+    return [_stepped(*of_class) for of_class in zip(parts, mixtures, sums, strict=True)]
+
+
+def _stepped(part: ClassData, mixture: Mixture, sums: EMSums) -> tuple[Mixture, float]:
+    mass, first, second = sums.mass, sums.first, sums.second
     present = mass > 0
     share = np.where(present, mass, 1.0)[:, None]
     offset = first / share
@@ -184,7 +230,7 @@ def em_step(part: ClassData, mixture: Mixture) -> tuple[Mixture, float]:
     stepped = Mixture(means, variances, priors / priors.sum())
     for component in np.flatnonzero(mass < _EMPTY * part.one_sample * mass.sum()):
         stepped = _seated_anew(part, stepped, int(component))
-    return stepped, likelihood
+    return stepped, sums.likelihood
 
 
 def _seated_anew(part: ClassData, mixture: Mixture, component: int) -> Mixture:
@@ -193,12 +239,7 @@ def _seated_anew(part: ClassData, mixture: Mixture, component: int) -> Mixture:
     It gets the prior of one sample. The others lose that much, which costs about 1 in all; the sample gains the more
     the narrower the component is. Where even the narrowest one does not pay, it stays empty.
     """
-    before, worst, position = 0.0, np.inf, mixture.means[component]
-    for X, weight in part.blocks():
-        fits = logsumexp(mixture.log_densities(X), axis=1)
-        before += float(weight @ fits)
-        if fits.min() < worst:
-            worst, position = float(fits.min()), X[fits.argmin()]
+    before, _, position = part.reduce(partial(_fit_and_worst, mixture), _sum_and_worst)
     means, variances, priors = mixture.means.copy(), mixture.variances.copy(), mixture.priors.copy()
     means[component] = position
     priors[component] = 0.0
@@ -217,24 +258,43 @@ def _seated_anew(part: ClassData, mixture: Mixture, component: int) -> Mixture:
 
 def log_likelihood(part: ClassData, mixture: Mixture) -> float:
     """Sum of ln P*(x | c), (2), over the rows of the class."""
-    return sum(float(weight @ logsumexp(mixture.log_densities(X), axis=1)) for X, weight in part.blocks())
+    return part.reduce(partial(_log_likelihood, mixture))
 
 
-def class_accuracies(data: TrainingSet, mixtures: list[Mixture]) -> np.ndarray:
+def _log_likelihood(mixture: Mixture, X: np.ndarray, weight: np.ndarray) -> float:
+    return float(weight @ logsumexp(mixture.log_densities(X), axis=1))
+
+
+_Worst = tuple[float, float, np.ndarray]
+
+
+def _fit_and_worst(mixture: Mixture, X: np.ndarray, weight: np.ndarray) -> _Worst:
+    """The log-likelihood of some rows, and the lowest one of a row with the row."""
+    fits = logsumexp(mixture.log_densities(X), axis=1)
+    return float(weight @ fits), float(fits.min()), X[fits.argmin()]
+
+
+def _sum_and_worst(one: _Worst, other: _Worst) -> _Worst:
+    worst = other if other[1] < one[1] else one
+    return one[0] + other[0], worst[1], worst[2]
+
+
+def class_accuracies(data: Samples, mixtures: list[Mixture]) -> np.ndarray:
     """Share of each class that 1-NN on the means gets right."""
     labels = np.repeat(np.arange(len(mixtures)), [len(mixture.means) for mixture in mixtures])
-    metric = METRICS["euclidean"]
-    prototypes = metric.start(np.concatenate([mixture.means for mixture in mixtures]), labels, data)
-    hits, totals = np.zeros(data.n_classes), np.zeros(data.n_classes)
-    for X, y, weight in data.blocks(len(labels)):
-        right = labels[metric.distances(X, prototypes).argmin(axis=1)] == y
-        hits += np.bincount(y, weights=weight * right, minlength=data.n_classes)
-        totals += np.bincount(y, weights=weight, minlength=data.n_classes)
+    prototypes = METRICS["euclidean"].start(np.concatenate([mixture.means for mixture in mixtures]), labels, data)
+    hits, totals = data.reduce(partial(_hits, prototypes, data.n_classes), len(labels))
     return hits / totals
 
 
+def _hits(prototypes: PrototypeSet, n_classes: int, X: np.ndarray, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """Weight of each class that 1-NN gets right, and in all."""
+    right = prototypes.labels[METRICS["euclidean"].distances(X, prototypes).argmin(axis=1)] == y
+    return np.stack([np.bincount(y, weights=part, minlength=n_classes) for part in (weight * right, weight)])
+
+
 def fit_mixtures(
-    data: TrainingSet, parts: list[ClassData], start: list[Mixture], *, stopping: str, max_iter: int, tol: float
+    data: Samples, parts: list[ClassData], start: list[Mixture], *, stopping: str, max_iter: int, tol: float
 ) -> Mixtures:
     """EM for all classes, stopped by what 1-NN on the means makes of the training set (Algorithm 1) or by EM itself.
 
@@ -257,7 +317,7 @@ def fit_mixtures(
     while improved and n_iter < max_iter:
         n_iter += 1
         before = mixtures
-        stepped = [em_step(part, mixture) for part, mixture in zip(parts, before, strict=True)]
+        stepped = em_steps(parts, before)
         likelihoods.append(sum(value for _, value in stepped))
         reached = class_accuracies(data, [mixture for mixture, _ in stepped])
         worse = reached < accuracy
@@ -273,12 +333,12 @@ def fit_mixtures(
     return Mixtures(best, n_iter, likelihoods, accuracies)
 
 
-def _shares(data: TrainingSet, parts: list[ClassData]) -> np.ndarray:
+def _shares(data: Samples, parts: list[ClassData]) -> np.ndarray:
     return np.array([part.total for part in parts]) / data.total_weight
 
 
 def _until_likelihood(
-    data: TrainingSet, parts: list[ClassData], start: list[Mixture], max_iter: int, tol: float
+    data: Samples, parts: list[ClassData], start: list[Mixture], max_iter: int, tol: float
 ) -> Mixtures:
     curves = [fit_one(part, mixture, max_iter, tol) for part, mixture in zip(parts, start, strict=True)]
     mixtures = [mixture for mixture, _ in curves]

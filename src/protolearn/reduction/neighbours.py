@@ -20,7 +20,7 @@ from protolearn.compiled import VECTORISED, compiled, inline, matrix, vector
 from protolearn.data import working_dtype
 
 # With more features scikit-learn leaves its trees too.
-_TREE_MOST_FEATURES = 15
+TREE_MOST_FEATURES = 15
 # 16 MB of distances a block in float32: large enough for BLAS, small beside the data.
 _BLOCK = 2048
 _SPARE_CANDIDATES = 8
@@ -35,7 +35,7 @@ def nearest_others(X: Any, n_neighbors: int) -> np.ndarray:
     if sparse.issparse(X):
         found = NearestNeighbors(n_neighbors=n_neighbors + 1).fit(X).kneighbors(X, return_distance=False)
         return without_self(found, n_neighbors)
-    if n_features <= _TREE_MOST_FEATURES:
+    if n_features <= TREE_MOST_FEATURES:
         return _by_tree(X, n_neighbors)
     return _by_blocks(np.ascontiguousarray(X, dtype=working_dtype(X)), n_neighbors)
 

@@ -23,11 +23,15 @@ def agreeing(y: np.ndarray, neighbours: np.ndarray, n_classes: int) -> np.ndarra
     keep = np.empty(len(y), dtype=bool)
     for start in range(0, len(y), _ROWS_AT_ONCE):
         rows = slice(start, start + _ROWS_AT_ONCE)
-        labels = y[neighbours[rows]]
-        cells = np.arange(len(labels))[:, None] * n_classes + labels
-        votes = np.bincount(cells.ravel(), minlength=len(labels) * n_classes).reshape(-1, n_classes)
-        keep[rows] = votes[np.arange(len(labels)), y[rows]] >= votes.max(axis=1)
+        keep[rows] = not_outvoted(y[rows], y[neighbours[rows]], n_classes)
     return keep
+
+
+def not_outvoted(y: np.ndarray, labels: np.ndarray, n_classes: int) -> np.ndarray:
+    """Which samples no other class outvotes among the labels of their neighbours, (n_samples, n_neighbours)."""
+    cells = np.arange(len(labels))[:, None] * n_classes + labels
+    votes = np.bincount(cells.ravel(), minlength=len(labels) * n_classes).reshape(-1, n_classes)
+    return votes[np.arange(len(labels)), y] >= votes.max(axis=1)
 
 
 def with_every_class(keep: np.ndarray, y: np.ndarray, n_classes: int) -> tuple[np.ndarray, np.ndarray]:

@@ -8,7 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
-from protolearn.data import TrainingSet
+from protolearn.data import Samples
 from protolearn.losses import Loss
 from protolearn.metrics import Metric
 from protolearn.prototypes import PrototypeSet
@@ -75,7 +75,7 @@ class Plan:
     position_factor: np.ndarray | float = 1.0
     metric_factor: np.ndarray | float = 1.0
     keep: str = "last"
-    validation: TrainingSet | None = None
+    validation: Samples | None = None
     check_every: int = 1
     patience: int | None = None
 

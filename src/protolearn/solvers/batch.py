@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
-from protolearn.data import TrainingSet
+from protolearn.data import Samples
+from protolearn.data.samples import Reducible
 from protolearn.losses import FieldLoss
 from protolearn.metrics import Metric
 from protolearn.prototypes import PrototypeSet
@@ -16,20 +18,26 @@ from protolearn.solvers.kernels import field_block, pair_block
 
 @dataclass
 class Gradient:
-    """Sum of the weighted losses of some samples, and its gradient; sums of blocks add up."""
+    """Sum of the weighted losses of some samples, its gradient, and the sum of the weights; sums of blocks add up."""
 
     value: float
     positions: np.ndarray
     theta: np.ndarray
+    weight: float = 0.0
 
     def __add__(self, other: Gradient) -> Gradient:
-        return Gradient(self.value + other.value, self.positions + other.positions, self.theta + other.theta)
+        return Gradient(
+            self.value + other.value,
+            self.positions + other.positions,
+            self.theta + other.theta,
+            self.weight + other.weight,
+        )
 
     def __mul__(self, number: float) -> Gradient:
-        return Gradient(self.value * number, self.positions * number, self.theta * number)
+        return Gradient(self.value * number, self.positions * number, self.theta * number, self.weight * number)
 
     def __truediv__(self, number: float) -> Gradient:
-        return Gradient(self.value / number, self.positions / number, self.theta / number)
+        return Gradient(self.value / number, self.positions / number, self.theta / number, self.weight / number)
 
 
 def coefficients(
@@ -73,12 +81,23 @@ def prototype_penalty(prototypes: PrototypeSet, objective: Objective) -> Gradien
     return Gradient(value, slope, np.zeros(prototypes.theta.shape)) * objective.regularization
 
 
-def mean_gradient(prototypes: PrototypeSet, data: TrainingSet, objective: Objective) -> Gradient:
-    """Mean loss over all samples, with its gradient, block by block."""
-    total = Gradient(0.0, np.zeros(prototypes.positions.shape), np.zeros(prototypes.theta.shape))
-    for X, y, weight in data.blocks(len(prototypes)):
-        total = total + value_and_gradient(prototypes, X, y, weight, objective)
-    return total / data.total_weight
+def total_gradient(prototypes: PrototypeSet, data: Reducible, objective: Objective) -> Gradient:
+    """Sum of the loss over all samples, with its gradient: a sum over blocks, wherever they are."""
+    return data.reduce(partial(_of_block, prototypes, objective), len(prototypes))
+
+
+def mean_gradient(prototypes: PrototypeSet, data: Samples, objective: Objective) -> Gradient:
+    """Mean loss over all samples, with its gradient."""
+    return total_gradient(prototypes, data, objective) / data.total_weight
+
+
+def _of_block(
+    prototypes: PrototypeSet, objective: Objective, X: np.ndarray, y: np.ndarray, weight: np.ndarray
+) -> Gradient:
+    """Value and gradient of a block, in float64: sums of many blocks of float32 would lose digits."""
+    found = value_and_gradient(prototypes, X, y, weight, objective)
+    positions, theta = (part.astype(np.float64, copy=False) for part in (found.positions, found.theta))
+    return Gradient(found.value, positions, theta, float(weight.sum()))
 
 
 def wrong(D: np.ndarray, y: np.ndarray, labels: np.ndarray) -> np.ndarray:
@@ -86,9 +105,10 @@ def wrong(D: np.ndarray, y: np.ndarray, labels: np.ndarray) -> np.ndarray:
     return labels[D.argmin(axis=1)] != y
 
 
-def classification_error(prototypes: PrototypeSet, data: TrainingSet, metric: Metric) -> float:
+def classification_error(prototypes: PrototypeSet, data: Samples, metric: Metric) -> float:
     """Weighted share of samples whose nearest prototype is of another class."""
-    total = 0.0
-    for X, y, weight in data.blocks(len(prototypes)):
-        total += float(weight @ wrong(metric.distances(X, prototypes), y, prototypes.labels))
-    return total / data.total_weight
+    return data.reduce(partial(_wrong_weight, prototypes, metric), len(prototypes)) / data.total_weight
+
+
+def _wrong_weight(prototypes: PrototypeSet, metric: Metric, X: np.ndarray, y: np.ndarray, weight: np.ndarray) -> float:
+    return float(weight @ wrong(metric.distances(X, prototypes), y, prototypes.labels))

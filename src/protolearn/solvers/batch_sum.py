@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 from scipy import sparse
 
-from protolearn.data import TrainingSet
+from protolearn.data import Samples
 from protolearn.losses import PairLoss
 from protolearn.prototypes import PrototypeSet
 from protolearn.solvers.base import DIVERGED, SOLVERS, LossWatch, Objective, Plan, Solution
@@ -18,7 +19,7 @@ from protolearn.solvers.kernels import pair_rows
 _DEFAULT_TOL = 1e-7
 
 
-def batch_sum(start: PrototypeSet, data: TrainingSet, objective: Objective, plan: Plan) -> Solution:
+def batch_sum(start: PrototypeSet, data: Samples, objective: Objective, plan: Plan) -> Solution:
     """One step an epoch along the summed gradient, with a rate for the positions and one for the metric.
 
         m_ij     <- m_ij     - nu_ij sum over x of c_i dD_i/dm_ij               LPD Fig. 1
@@ -79,23 +80,40 @@ def _same(prototypes: PrototypeSet) -> PrototypeSet:
     return prototypes
 
 
-def _sums(prototypes: PrototypeSet, data: TrainingSet, objective: Objective) -> tuple[Gradient, float]:
+def _sums(prototypes: PrototypeSet, data: Samples, objective: Objective) -> tuple[Gradient, float]:
     """Summed loss and gradient of all samples and, from the same distances, their 1-NN error."""
-    total = Gradient(0.0, np.zeros(prototypes.positions.shape), np.zeros(prototypes.theta.shape))
-    errors = 0.0
     # The compiled rows keep no matrix as wide as the prototypes are many, so their blocks may be longer.
-    of_pairs = isinstance(objective.loss, PairLoss)
-    width = data.n_features if of_pairs else len(prototypes)
-    with np.errstate(over="ignore", invalid="ignore"):
-        for X, y, weight in data.blocks(width):
-            of_block = _pair_coefficients if of_pairs else _field_coefficients
-            value, wrong_weight, pull = of_block(prototypes, X, y, weight, objective)
-            if not np.isfinite(value):
-                return Gradient(np.nan, total.positions, total.theta), np.nan
-            total = total + Gradient(value, *objective.metric.gradient(X, prototypes, pull))
-            errors += wrong_weight
+    width = data.n_features if isinstance(objective.loss, PairLoss) else len(prototypes)
+    found: _Sums = data.reduce(partial(_of_block, prototypes, objective), width)
     penalty = prototype_penalty(prototypes, objective)
-    return (total if penalty is None else total + penalty * data.total_weight), errors / data.total_weight
+    total = found.gradient if penalty is None else found.gradient + penalty * data.total_weight
+    return total, found.errors / data.total_weight
+
+
+@dataclass(frozen=True)
+class _Sums:
+    """Gradient and weight of the errors of some blocks; nothing more is added where a loss was not finite."""
+
+    gradient: Gradient
+    errors: float
+
+    def __add__(self, other: _Sums) -> _Sums:
+        if not np.isfinite(self.gradient.value):
+            return self
+        return _Sums(self.gradient + other.gradient, self.errors + other.errors)
+
+
+def _of_block(
+    prototypes: PrototypeSet, objective: Objective, X: np.ndarray, y: np.ndarray, weight: np.ndarray
+) -> _Sums:
+    of_block = _pair_coefficients if isinstance(objective.loss, PairLoss) else _field_coefficients
+    with np.errstate(over="ignore", invalid="ignore"):
+        value, errors, pull = of_block(prototypes, X, y, weight, objective)
+        if not np.isfinite(value):
+            nowhere = Gradient(np.nan, np.zeros(prototypes.positions.shape), np.zeros(prototypes.theta.shape))
+            return _Sums(nowhere, np.nan)
+        positions, theta = objective.metric.gradient(X, prototypes, pull)
+    return _Sums(Gradient(value, positions.astype(np.float64), theta.astype(np.float64)), errors)
 
 
 def _field_coefficients(

@@ -12,10 +12,10 @@ from functools import partial
 import numpy as np
 from scipy.optimize import minimize
 
-from protolearn.data import TrainingSet
+from protolearn.data import Samples
 from protolearn.prototypes import PrototypeSet
 from protolearn.solvers.base import DIVERGED, SOLVERS, LossWatch, Objective, Plan, Solution
-from protolearn.solvers.batch import Gradient, mean_gradient, value_and_gradient
+from protolearn.solvers.batch import Gradient, mean_gradient, total_gradient
 from protolearn.solvers.keeping import make_keeper
 
 _DEFAULT_TOL = 1e-6
@@ -76,7 +76,7 @@ def _scale_of(raw: np.ndarray, projected: np.ndarray) -> np.ndarray:
     return np.where(size > 0, np.abs(projected).sum(axis=axes, keepdims=True) / np.where(size > 0, size, 1.0), 1.0)
 
 
-def gradient(start: PrototypeSet, data: TrainingSet, objective: Objective, plan: Plan) -> Solution:
+def gradient(start: PrototypeSet, data: Samples, objective: Objective, plan: Plan) -> Solution:
     """Batch gradient descent: one step an epoch along the mean gradient, its length found by search.
 
     The first step is the plan's position rate; later ones follow Barzilai and Borwein (1988). A step is halved until
@@ -85,12 +85,12 @@ def gradient(start: PrototypeSet, data: TrainingSet, objective: Objective, plan:
     return _iterate(start, data, objective, plan, _search_steps)
 
 
-def adam(start: PrototypeSet, data: TrainingSet, objective: Objective, plan: Plan) -> Solution:
+def adam(start: PrototypeSet, data: Samples, objective: Objective, plan: Plan) -> Solution:
     """Adam (Kingma and Ba 2015) on mini-batches of `batch_size` rows, its rate following the schedule."""
     return _iterate(start, data, objective, plan, _adam_epochs)
 
 
-def lbfgs(start: PrototypeSet, data: TrainingSet, objective: Objective, plan: Plan) -> Solution:
+def lbfgs(start: PrototypeSet, data: Samples, objective: Objective, plan: Plan) -> Solution:
     """L-BFGS by scipy, `max_iter` iterations; non-negative weights by bounds, their normalisation by the chain rule."""
     variables = _Variables(start, objective, plan)
     watch = LossWatch(None, plan.watch, make_keeper(plan, data, objective.metric))
@@ -131,7 +131,7 @@ def lbfgs(start: PrototypeSet, data: TrainingSet, objective: Objective, plan: Pl
     return result
 
 
-def _iterate(start: PrototypeSet, data: TrainingSet, objective: Objective, plan: Plan, steps: Callable) -> Solution:
+def _iterate(start: PrototypeSet, data: Samples, objective: Objective, plan: Plan, steps: Callable) -> Solution:
     variables = _Variables(start, objective, plan)
     tol = _DEFAULT_TOL if plan.tol is None else plan.tol
     watch = LossWatch(tol, plan.watch, make_keeper(plan, data, objective.metric))
@@ -163,7 +163,7 @@ def _finish(
     result.prototypes = watch.kept(result.prototypes)
 
 
-def _search_steps(variables: _Variables, vector: np.ndarray, data: TrainingSet, objective: Objective, plan: Plan):
+def _search_steps(variables: _Variables, vector: np.ndarray, data: Samples, objective: Objective, plan: Plan):
     def measure(at: np.ndarray) -> tuple[float, np.ndarray]:
         prototypes = variables.prototypes(at)
         found = mean_gradient(prototypes, data, objective)
@@ -191,25 +191,21 @@ def _search_steps(variables: _Variables, vector: np.ndarray, data: TrainingSet, 
         yield value, vector
 
 
-def _adam_epochs(variables: _Variables, vector: np.ndarray, data: TrainingSet, objective: Objective, plan: Plan):
+def _adam_epochs(variables: _Variables, vector: np.ndarray, data: Samples, objective: Objective, plan: Plan):
     tau = (plan.position_rate or plan.metric_rate) / objective.loss.rate_unit(plan.scale)
-    n_batches = -(-data.n_samples // plan.batch_size)
-    n_steps = plan.n_steps or plan.max_iter * n_batches
+    n_steps = plan.n_steps or plan.max_iter * data.n_batches(plan.batch_size)
     first, second = np.zeros_like(vector), np.zeros_like(vector)
     keep_first, keep_second = _ADAM_MOMENTS
     step = 0
     for _ in range(plan.max_iter):
-        order = np.arange(data.n_samples)
-        if plan.shuffle:
-            order = data.content_order[plan.random.permutation(data.n_samples)]
         total = 0.0
-        for start in range(0, data.n_samples, plan.batch_size):
-            rows = order[start : start + plan.batch_size]
+        for batch in data.batches(plan.batch_size, plan.random if plan.shuffle else None):
             prototypes = variables.prototypes(vector)
-            weight = data.weights(rows)
-            found = value_and_gradient(prototypes, data.rows(rows), data.y[rows], weight, objective)
+            found = total_gradient(prototypes, batch, objective)
+            if found is None:
+                continue
             total += found.value
-            slope = variables.gradient(vector, prototypes, found / (weight.sum() or 1.0))
+            slope = variables.gradient(vector, prototypes, found / (found.weight or 1.0))
             rate = _ADAM_RATE * tau * float(plan.schedule(plan.first_step + step, n_steps))
             step += 1
             first = keep_first * first + (1 - keep_first) * slope

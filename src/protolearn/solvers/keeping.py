@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from protolearn.data import TrainingSet
+from protolearn.data import Samples
 from protolearn.metrics import Metric
 from protolearn.prototypes import PrototypeSet
 from protolearn.solvers.base import Plan
@@ -21,7 +21,7 @@ class Keeper:
     With `patience` checks in a row that bring no lower error, learning stops; the paper's "increases or stands" is 1.
     """
 
-    def __init__(self, plan: Plan, data: TrainingSet, metric: Metric) -> None:
+    def __init__(self, plan: Plan, data: Samples, metric: Metric) -> None:
         self.on_training_set = plan.keep == "best"
         judged = data if self.on_training_set else plan.validation
         if judged is None:
@@ -50,6 +50,6 @@ class Keeper:
         return self.patience is not None and self.idle >= self.patience
 
 
-def make_keeper(plan: Plan, data: TrainingSet, metric: Metric) -> Keeper | None:
+def make_keeper(plan: Plan, data: Samples, metric: Metric) -> Keeper | None:
     """The keeper that a plan asks for; None where the last prototypes are returned."""
     return None if plan.keep == "last" else Keeper(plan, data, metric)

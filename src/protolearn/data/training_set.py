@@ -6,13 +6,16 @@ type. That keeps one kernel per number type and memory that does not grow with t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import operator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from scipy import sparse
+
+from protolearn.data.samples import Block, Combine, OfBlock, Samples
 
 # A block of rows and the distances to some hundred prototypes stay in a 1 MB second-level cache together.
 _BLOCK_BYTES = 1 << 19
@@ -56,44 +59,62 @@ def working_dtype(X: Any) -> np.dtype:
     """The number type to compute in: that of X, but float64 where squares of float32 would overflow or vanish."""
     if X.dtype != np.float32:
         return np.dtype(np.float64)
+    return dtype_for(X.dtype, largest_number(X))
+
+
+def largest_number(X: Any) -> float:
+    """The largest absolute value of a dense or sparse matrix."""
     values = X.data if sparse.issparse(X) else X
-    largest = max(abs(float(values.max(initial=0))), abs(float(values.min(initial=0))))
+    return max(abs(float(values.max(initial=0))), abs(float(values.min(initial=0))))
+
+
+def dtype_for(dtype: np.dtype, largest: float) -> np.dtype:
+    """The number type to compute in, for numbers of a type whose largest absolute value is known."""
+    if dtype != np.float32:
+        return np.dtype(np.float64)
     safe = largest == 0 or _FLOAT32_SMALLEST < largest < _FLOAT32_LARGEST
     return np.dtype(np.float32) if safe else np.dtype(np.float64)
 
 
 @dataclass(frozen=True)
-class TrainingSet:
-    """Validated samples, their class codes and weights.
+class TrainingSet(Samples):
+    """Validated samples in memory, their class codes and weights.
 
     X : dense or CSR matrix
     y : class codes 0 to n_classes - 1
     weight : positive weights, or None where all are 1
     n_classes : number of classes, some of which may have no sample in a block of a stream
+    number_type : the number type to compute in, None to find it from X
     """
 
     X: Any
     y: np.ndarray
     weight: np.ndarray | None
     n_classes: int
+    number_type: np.dtype | None = None
 
     @cached_property
-    def dtype(self) -> np.dtype:
+    def dtype(self) -> np.dtype:  # type: ignore[override]
         """The number type to compute in."""
-        return working_dtype(self.X)
+        return working_dtype(self.X) if self.number_type is None else self.number_type
 
     @property
-    def n_samples(self) -> int:
+    def input_dtype(self) -> np.dtype:  # type: ignore[override]
+        """The number type of the rows as they are stored."""
+        return self.X.dtype
+
+    @property
+    def n_samples(self) -> int:  # type: ignore[override]
         """Number of rows."""
         return self.X.shape[0]
 
     @property
-    def n_features(self) -> int:
+    def n_features(self) -> int:  # type: ignore[override]
         """Number of columns."""
         return self.X.shape[1]
 
     @cached_property
-    def total_weight(self) -> float:
+    def total_weight(self) -> float:  # type: ignore[override]
         """Sum of the weights."""
         return float(self.n_samples if self.weight is None else self.weight.sum())
 
@@ -110,8 +131,49 @@ class TrainingSet:
         for rows, block in row_blocks(self.X, n_columns, self.dtype):
             yield block, self.y[rows], self.weights(rows)
 
+    def reduce(self, function: OfBlock, n_columns: int, combine: Combine = operator.add) -> Any:
+        """The sum over blocks of rows, in their order, of what `function` makes of each; None is left out."""
+        total = None
+        for X, y, weight in self.blocks(n_columns):
+            value = function(X, y, weight)
+            if value is not None:
+                total = value if total is None else combine(total, value)
+        return total
+
+    def walk(self, step: Callable[[Any, TrainingSet, int], Any], state: Any) -> list[Any]:
+        """One walk over one block: all rows."""
+        return [step(state, self, 0)]
+
+    def on_sample(self, function: Callable[[TrainingSet], Any], least_rows: int = 0) -> Any:
+        """What `function` makes of all rows."""
+        return function(self)
+
+    def chosen(self, rows: np.ndarray) -> TrainingSet:
+        """The rows at some indices, or where a mask says so."""
+        rows = np.flatnonzero(rows) if rows.dtype == bool else rows
+        weight = None if self.weight is None else self.weight[rows]
+        return TrainingSet(self.X[rows], self.y[rows], weight, self.n_classes, self.number_type)
+
+    def split(self, share: float, random: np.random.RandomState) -> tuple[TrainingSet, TrainingSet]:
+        """The rows without a random share of each class, and that share; a class never loses its last row."""
+        held = np.zeros(self.n_samples, dtype=bool)
+        for code in range(self.n_classes):
+            rows = self.class_rows(code)
+            n = min(int(np.ceil(share * len(rows))), len(rows) - 1)
+            held[random.choice(rows, n, replace=False)] = True
+        return self.chosen(~held), self.chosen(held)
+
+    def batches(self, batch_size: int, random: np.random.RandomState | None) -> Iterator[Block]:
+        """Rows in mini-batches, shuffled from their order by content or as they stand."""
+        order = np.arange(self.n_samples)
+        if random is not None:
+            order = self.content_order[random.permutation(self.n_samples)]
+        for start in range(0, self.n_samples, batch_size):
+            rows = order[start : start + batch_size]
+            yield Block(self.rows(rows), self.y[rows], self.weights(rows))
+
     @cached_property
-    def class_counts(self) -> np.ndarray:
+    def class_counts(self) -> np.ndarray:  # type: ignore[override]
         """Rows of each class, not weighted."""
         return np.bincount(self.y, minlength=self.n_classes)
 
@@ -158,30 +220,3 @@ class TrainingSet:
         ends = np.cumsum(copies)
         share[ends[rest > 0] - 1] = rest[rest > 0]
         return np.repeat(order, copies), share
-
-    @cached_property
-    def mean(self) -> np.ndarray:
-        """Weighted mean of the features, in float64."""
-        total = np.zeros(self.n_features)
-        for block, _, weight in self.blocks(self.n_features):
-            total += weight @ block.astype(np.float64)
-        return total / self.total_weight
-
-    @cached_property
-    def covariance(self) -> np.ndarray:
-        """Weighted covariance matrix of the features, in float64."""
-        total = np.zeros((self.n_features, self.n_features))
-        for block, _, weight in self.blocks(self.n_features):
-            centred = block - self.mean
-            total += (centred * weight[:, None]).T @ centred
-        return total / self.total_weight
-
-    @cached_property
-    def squared_half_range(self) -> float:
-        """Mean over the features of ((max - min) / 2)^2: 1 on features scaled to [-1, 1]."""
-        low = np.full(self.n_features, np.inf)
-        high = np.full(self.n_features, -np.inf)
-        for _, block in row_blocks(self.X, self.n_features, np.float64):
-            np.minimum(low, block.min(axis=0), out=low)
-            np.maximum(high, block.max(axis=0), out=high)
-        return float(np.mean(((high - low) / 2.0) ** 2)) or 1.0

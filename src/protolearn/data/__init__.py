@@ -1,0 +1,24 @@
+"""Rows of the training set as the solvers read them: in memory, or in blocks that live elsewhere."""
+
+from protolearn.data.blocked import BlockedSet, BlockSource, blocked_set
+from protolearn.data.blocks import Blocks, is_dask, is_large
+from protolearn.data.parquet import ParquetBlocks
+from protolearn.data.samples import Samples
+from protolearn.data.training_set import TrainingSet, block_rows, dense_rows, row_blocks, row_slices, working_dtype
+
+__all__ = [
+    "BlockSource",
+    "BlockedSet",
+    "Blocks",
+    "ParquetBlocks",
+    "Samples",
+    "TrainingSet",
+    "block_rows",
+    "blocked_set",
+    "dense_rows",
+    "is_dask",
+    "is_large",
+    "row_blocks",
+    "row_slices",
+    "working_dtype",
+]
