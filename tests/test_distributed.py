@@ -19,6 +19,7 @@ from sklearn.model_selection import GridSearchCV
 import protolearn
 from protolearn import GLVQ, GMLVQ, LVQ1, OLVQ1, MixtGauss, PrototypeClassifier, WilsonEditing
 from protolearn.data import Blocks
+from protolearn.experiments.comparison import compare
 
 DIFFERENTIABLE = [
     "GLVQ", "GRLVQ", "GMLVQ", "LGMLVQ", "MCE", "SNPC", "MAXP1", "RSLVQ", "RSLVQ1", "LOGM", "LPD", "Learn1NN",
@@ -277,6 +278,15 @@ def test_a_grid_search_runs_on_the_cluster_through_joblib(client, problem):
     alone = search.fit(X, y).cv_results_["mean_test_score"]
     with parallel_config(backend="dask"):
         np.testing.assert_array_equal(search.fit(X, y).cv_results_["mean_test_score"], alone)
+
+
+def test_compare_runs_on_the_cluster_through_joblib(client, problem):
+    options = {"methods": ["1-NN", "NearestPrototype"], "folds": 2}
+    alone = compare(*problem, jobs=1, **options)
+    with parallel_config(backend="dask"):
+        together = compare(*problem, jobs=2, **options)
+    for key in ("method", "fold", "accuracy", "prototypes", "error"):
+        assert [row[key] for row in together] == [row[key] for row in alone]
 
 
 def test_without_dask_everything_else_works():

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed, parallel_config
+from joblib import Parallel, delayed
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold, train_test_split
@@ -90,7 +90,7 @@ def compare(
         Of the data set, for the rows.
     seed : int
     jobs : int
-        Processes, each on one thread.
+        Processes, each on one thread; inside `joblib.parallel_config(backend="dask")` those of the cluster.
     watch : called with each new row, the number of rows done and the number of all
 
     Returns
@@ -110,18 +110,19 @@ def compare(
     wanted = [(method, fold) for fold in range(folds) for method in names]
     work = [key for key in wanted if key not in found]
     tasks = (delayed(one_row)(METHODS[method], X, y, *splits[fold], prepare, seed) for method, fold in work)
-    with parallel_config(backend="loky", n_jobs=min(jobs, len(work)) or 1, inner_max_num_threads=1):
-        results = Parallel(return_as="generator", batch_size=1, pre_dispatch="2*n_jobs")(tasks)
-        try:
-            for (method, fold), result in zip(work, results, strict=True):
-                row = {"dataset": name, "method": method, "fold": fold, **result}
-                found[method, fold] = row
-                if store is not None:
-                    store.append(row)
-                if watch is not None:
-                    watch(row, sum(key in found for key in wanted), len(wanted))
-        finally:
-            results.close()
+    # No backend is named: joblib's processes, or what `joblib.parallel_config` says around the call (a Dask cluster).
+    parallel = Parallel(min(jobs, len(work)) or 1, return_as="generator", batch_size=1, pre_dispatch="2*n_jobs")
+    results = parallel(tasks)
+    try:
+        for (method, fold), result in zip(work, results, strict=True):
+            row = {"dataset": name, "method": method, "fold": fold, **result}
+            found[method, fold] = row
+            if store is not None:
+                store.append(row)
+            if watch is not None:
+                watch(row, sum(key in found for key in wanted), len(wanted))
+    finally:
+        results.close()
     return [found[key] for key in wanted]
 
 
