@@ -259,8 +259,8 @@ def file() -> bool:
         del X
         seconds, peak, first_loss, loss = in_own_process(_FIT_FILE, str(path), threads=2)
     print(
-        f"memory-mapped file of {size:.1f} GB, {FILE_ROWS} x {FILE_FEATURES} float32, {CLASSES} prototypes: start and 2 "
-        f"iterations of L-BFGS in {seconds:.0f} s, resident memory {peak:.0f} MB at most (below 1000 wanted), labels "
+        f"memory-mapped file of {size:.1f} GB, {FILE_ROWS} x {FILE_FEATURES} float32, {CLASSES} prototypes: start and "
+        f"2 iterations of L-BFGS in {seconds:.0f} s, resident memory {peak:.0f} MB at most (below 1000 wanted), labels "
         f"included; loss {first_loss:.4f} to {loss:.4f}"
     )
     return peak < 1000
