@@ -184,7 +184,10 @@ def report(rows: list[dict], seed: int) -> str:
             measured = 100 * float(np.mean(found))
             total += 1
             if measured < published[method] - 2:
-                below.append(f"{method} on `{name}` ({measured - published[method]:+.2f})")
+                error = 100 * float(np.std(found, ddof=1)) / np.sqrt(len(found)) if len(found) > 1 else np.nan
+                below.append(
+                    f"{method} on `{name}` ({measured - published[method]:+.2f}, standard error over the folds {error:.1f})"
+                )
             cells.append(f"{measured:.2f} ({measured - published[method]:+.2f})")
         lines.append([name, *cells])
     return "\n\n".join(
