@@ -3,6 +3,7 @@
 import csv
 import os
 import pty
+import re
 import signal
 import subprocess
 import sys
@@ -84,6 +85,37 @@ def test_rows_of_other_data_end_with_1(table, tmp_path, capsys):
     assert run(table, tmp_path / "out", "--methods", "1-nn", "--folds", "2") == 0
     assert run(table, tmp_path / "out", "--methods", "1-nn", "--folds", "3", "--resume") == 1
     assert "other settings (folds)" in capsys.readouterr().err
+
+
+def test_interrupted_with_and_without_rows(table, tmp_path, capsys, monkeypatch):
+    def stop(self, row, done, total):
+        if done == 2:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("protolearn.cli.compare._Rows.add", stop)
+    assert run(table, tmp_path / "out", "--methods", "1-nn", "--folds", "3") == 1
+    shown = capsys.readouterr()
+    assert "--resume goes on" in shown.err
+    assert "1-NN" in shown.out
+    assert len(list(csv.DictReader((tmp_path / "out" / "rows.csv").open()))) == 2
+
+    def never(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("protolearn.experiments.comparison.compare", never)
+    assert run(table, tmp_path / "other", "--folds", "3") == 1
+    assert "before there was anything to keep" in capsys.readouterr().err
+
+
+def test_a_method_that_fails_is_named(table, tmp_path, capsys, monkeypatch):
+    from protolearn.experiments.comparison_methods import METHODS, Method
+
+    monkeypatch.setitem(METHODS, "LOGM", Method(METHODS["LOGM"].estimator, {"learning_rate": (-1.0,)}))
+    assert run(table, tmp_path / "out", "--methods", "1-nn", "logm", "--folds", "2") == 0
+    printed = capsys.readouterr().out
+    assert re.search(r"LOGM +failed +- +-", printed)
+    assert "LOGM failed: ValueError: learning_rate must be" in printed
+    assert "learning_rate must be" in (tmp_path / "out" / "comparison.html").read_text()
 
 
 def test_ctrl_c_on_a_terminal_keeps_what_is_done(table, tmp_path):

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import warnings
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -36,7 +37,9 @@ def test_the_path_of_a_newcomer(shop, monkeypatch, capsys):
     """fit here, predict and explain in another process, where the saved model predicts the same bits as in memory."""
     in_memory = []
     monkeypatch.setattr(fit, "_save", lambda model, path: in_memory.append(model) or protolearn.save(model, path))
-    assert run("fit", shop, "--target", "bought") == 0
+    report = ["--report", "report.html"] if find_spec("protolearn.inspection.report") else []
+    assert run("fit", shop, "--target", "bought", *report) == 0
+    assert Path("report.html").exists() == bool(report)
     captured = capsys.readouterr()
     assert "1-NN on all 240 rows" in captured.out
     assert "RBF SVM" in captured.out

@@ -39,13 +39,14 @@ def plot_sizes(
             method = "protolearn" if "shrunk" in row["method"] else row["method"]
             found = (float(row["validation"]), int(row["bytes"]), float(row["test"]))
             budget = int(row["budget"])
-            lines[method][budget] = max(lines[method].get(budget, found), found)
+            if budget not in lines[method] or found[0] > lines[method][budget][0]:
+                lines[method][budget] = found
         for method, line in lines.items():
             points = [line[budget] for budget in sorted(line)]
             sizes, scores = [size for _, size, _ in points], [100 * test for _, _, test in points]
             panel.plot(sizes, scores, label=method, markersize=4, **_LOOKS[method])  # type: ignore[arg-type]
-        for text, size, accuracy in published.get(name, ()):
-            panel.plot([size], [100 * accuracy], "k*", markersize=9, label=text)
+        for mark, (text, size, accuracy) in zip("*PX", published.get(name, ()), strict=False):
+            panel.plot([size], [100 * accuracy], mark, color="black", markersize=8, label=text)
         panel.set_xscale("log", base=2)
         ticks = [1024, 2048, 4096, 16384, 65536]
         panel.set_xticks(ticks, [f"{tick // 1024}" for tick in ticks])

@@ -171,8 +171,7 @@ def fixed_point_model(
     wanted = plain.labels[real.argmin(axis=1)]
     margins = _margins(real)
     found: list[tuple[float, float, int, FixedPointModel]] = []
-    for share in _RANGES[dtype]:
-        low, high = _range(plain, plain.used(X), share)
+    for low, high in _spans(plain, plain.used(X), dtype):
         for model in _candidates(plain, low, high, dtype, per_feature, plain.used(rows)):
             D = model.distances(rows)
             lost = float(np.mean(plain.labels[D.argmin(axis=1)] != wanted))
@@ -201,15 +200,23 @@ def tables_size(model: FixedPointModel) -> int:
     return total
 
 
-def _range(plain: PlainModel, X: np.ndarray, share: float) -> tuple[np.ndarray, np.ndarray]:
-    """Where the inputs lie: within `share` of the range of the data, or its middle share; prototypes always inside."""
-    inside = min(share, 1.0)
-    low, high = np.quantile(X, [(1.0 - inside) / 2.0, (1.0 + inside) / 2.0], axis=0)
-    room = (max(share, 1.0) - 1.0) / 2.0 * (high - low)
-    low, high = low - room, high + room
-    if plain.maps is None:
-        low, high = np.minimum(low, plain.positions.min(axis=0)), np.maximum(high, plain.positions.max(axis=0))
-    return low, high
+def _spans(plain: PlainModel, X: np.ndarray, dtype: str) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Where the inputs lie, once for each of `_RANGES`; prototypes always inside."""
+    lowest, highest = X.min(axis=0), X.max(axis=0)
+    shares = np.array([share for share in _RANGES[dtype] if share < 1.0])
+    # Quantiles of some rows are as good, and sorting all of a large table takes long.
+    some = X[:: max(len(X) // _MOST_ROWS, 1)]
+    middles = np.quantile(some, np.concatenate([(1.0 - shares) / 2.0, (1.0 + shares) / 2.0]), axis=0)
+    for share in _RANGES[dtype]:
+        if share < 1.0:
+            place = int(np.flatnonzero(shares == share)[0])
+            low, high = middles[place], middles[place + len(shares)]
+        else:
+            room = (share - 1.0) / 2.0 * (highest - lowest)
+            low, high = lowest - room, highest + room
+        if plain.maps is None:
+            low, high = np.minimum(low, plain.positions.min(axis=0)), np.maximum(high, plain.positions.max(axis=0))
+        yield low, high
 
 
 def _candidates(

@@ -212,13 +212,18 @@ class FactorSteps(_Steps, name="factor"):
 
     def measure(self, candidates: Candidates, point: np.ndarray, smooth: float) -> tuple[Sums, np.ndarray]:
         """Sums and gradient at a point."""
-        A, B = self.problem.mapped(point)
+        return self._measure(candidates, self.problem.mapped(point), smooth)
+
+    def _measure(
+        self, candidates: Candidates, mapped: tuple[np.ndarray, np.ndarray], smooth: float
+    ) -> tuple[Sums, np.ndarray]:
+        A, B = mapped
         sums = candidates.sums(A, B, A, B, smooth)
         return sums, 2.0 * self.gradient(sums)
 
     def look(self, candidates: Candidates, smooth: float) -> Sums:
         """Measure where the steps are, under new candidates."""
-        sums, self.slope = self.measure(candidates, self.point, smooth)
+        sums, self.slope = self._measure(candidates, candidates.mapped, smooth)
         self.value = sums.smooth_cost
         return sums
 
@@ -302,14 +307,19 @@ class ProjectionSteps(_Steps, name="projection"):
 
     def measure(self, candidates: Candidates, factor: np.ndarray, smooth: float) -> tuple[Sums, np.ndarray]:
         """Sums and gradient at a factor of Lambda."""
-        A, B = self.problem.mapped(factor)
+        return self._measure(candidates, self.problem.mapped(factor), smooth)
+
+    def _measure(
+        self, candidates: Candidates, mapped: tuple[np.ndarray, np.ndarray], smooth: float
+    ) -> tuple[Sums, np.ndarray]:
+        A, B = mapped
         sums = candidates.sums(A, B, self.problem.centres, self.problem.points, smooth)
         slope = self.gradient(sums)
         return sums, (slope + slope.T) / 2.0
 
     def look(self, candidates: Candidates, smooth: float) -> Sums:
         """Measure where the steps are, under new candidates."""
-        sums, self.slope = self.measure(candidates, self.factor, smooth)
+        sums, self.slope = self._measure(candidates, candidates.mapped, smooth)
         self.value = sums.smooth_cost
         return sums
 

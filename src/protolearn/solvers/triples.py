@@ -11,7 +11,7 @@ version: both are prototypes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
@@ -217,9 +217,10 @@ class Candidates:
 
     def __init__(self, problem: TripleProblem, omega: np.ndarray, reach: float) -> None:
         self.problem = problem
+        self.mapped = problem.mapped(omega)
         self.pairs: list[np.ndarray] | None = []
         self.n_pairs = 0
-        for found in _search(problem, *problem.mapped(omega), reach):
+        for found in _search(problem, *self.mapped, reach):
             self.n_pairs += len(found)
             if self.n_pairs > _MOST_CANDIDATES:
                 self.pairs = None
@@ -246,22 +247,20 @@ class Candidates:
             )  # fmt: skip
             return (*found, weights, at_centres, at_points)
 
-        push = saved = 0.0
-        n_active = 0
-        at_points = np.zeros(UB.shape)
-        at_centres = at_points if problem.mutual else np.zeros(UA.shape)
-        weights = np.full(problem.targets.shape, problem.pull)
-        parts: Iterable[tuple] = (
+        parts: Iterator[tuple] = (
             map(part, _search(problem, A, B, 0.0))
             if self.pairs is None
-            else in_threads(part, self.pairs, max(len(self.pairs), 1))
+            else iter(in_threads(part, self.pairs, max(len(self.pairs), 1)))
         )
-        for cost_part, saved_part, active_part, weights_part, centres_part, points_part in parts:
-            push, saved, n_active = push + cost_part, saved + saved_part, n_active + active_part
+        nothing = np.empty((0, 2), dtype=np.int32)
+        push, saved, n_active, weights, at_centres, at_points = next(parts, None) or part(nothing)
+        for push_part, saved_part, active_part, weights_part, centres_part, points_part in parts:
+            push, saved, n_active = push + push_part, saved + saved_part, n_active + active_part
             weights += weights_part
             at_points += points_part
             if not problem.mutual:
                 at_centres += centres_part
+        weights += problem.pull
         pull_sums(UA, UB, problem.targets, weights, at_centres, at_points)
         cost = problem.pull * cost + push
         return Sums(cost, cost - saved, n_active, at_centres, at_points)
