@@ -83,9 +83,9 @@ class Preparation(TransformerMixin, BaseEstimator):
     >>> from protolearn.tables import Preparation
     >>> rows = np.array([[1.0, "red"], [3.0, "blue"], [None, "red"]], dtype=object)
     >>> Preparation(scaling="none").fit_transform(rows)
-    array([[1., 0., 0., 1.],
-           [3., 0., 1., 0.],
-           [2., 1., 0., 1.]])
+    array([[0., 1., 0., 1.],
+           [0., 3., 1., 0.],
+           [1., 2., 0., 1.]])
     """
 
     def __init__(
