@@ -67,14 +67,14 @@ def makers() -> dict[str, Callable[[], Any]]:
 
 
 JOBS = [
-    ("mnist", "WilsonEditing(3)", None),
-    ("mnist", "imblearn ENN", "WilsonEditing(3)"),
     ("letter", "HartCondensing()", None),
-    ("letter", "imblearn CNN", "HartCondensing()"),
     ("letter", "WilsonEditing(3)", None),
     ("letter", "imblearn ENN", "WilsonEditing(3)"),
     ("letter", "ChenCondensing(10)", None),
     ("letter", "MixtGauss(10)", None),
+    ("mnist", "WilsonEditing(3)", None),
+    ("letter", "imblearn CNN", "HartCondensing()"),
+    ("mnist", "imblearn ENN", "WilsonEditing(3)"),
     ("mnist", "HartCondensing()", None),
 ]
 
