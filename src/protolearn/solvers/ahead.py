@@ -75,16 +75,10 @@ def _move(X, n, W, i, share):
 
 
 @vectorised
-def _shift_row(A, i, origin, factor, out):
-    for j in range(A.shape[1]):
-        out[i, j] = factor * (A[i, j] - origin[j])
-
-
-@vectorised
-def _shift(A, first, count, origin, factor, out):
+def _shift(A, first, count, origin, factor, out, at):
     for i in range(count):
         for j in range(A.shape[1]):
-            out[i, j] = factor * (A[first + i, j] - origin[j])
+            out[at + i, j] = factor * (A[first + i, j] - origin[j])
 
 
 @vectorised
@@ -148,7 +142,7 @@ def ahead_epoch(X, y, share, eta, slope, W, starts, limit, loss, parameters, rat
     largest = number(0)
     for j in range(d):
         largest = max(largest, abs(origin[j]))
-    _shift(W, 0, n, origin, number(-2), centred_twice)
+    _shift(W, 0, n, origin, number(-2), centred_twice, 0)
     farthest = number(0)
     for i in range(n):
         squared[i] = number(0.25) * _squared_norm(centred_twice, i)
@@ -161,7 +155,7 @@ def ahead_epoch(X, y, share, eta, slope, W, starts, limit, loss, parameters, rat
     begin = 0
     while begin < n_rows:
         count = min(ahead, n_rows - begin)
-        _shift(X, begin, count, origin, number(1), centred_rows)
+        _shift(X, begin, count, origin, number(1), centred_rows, 0)
         np.dot(centred_rows[:count], centred_twice.T, products[:count])
         # What the rounding of one step adds to delta: positions are not centred.
         step_rounding = eps * root * (largest + np.sqrt(farthest))
@@ -242,7 +236,7 @@ def ahead_epoch(X, y, share, eta, slope, W, starts, limit, loss, parameters, rat
                 base[i] = squared[i] - delta[i] * (number(2) * reach + delta[i])
         for p in range(n_moved):
             i = moved[p]
-            _shift_row(W, i, origin, number(-2), centred_twice)
+            _shift(W, i, 1, origin, number(-2), centred_twice, i)
             squared[i] = number(0.25) * _squared_norm(centred_twice, i)
             base[i] = squared[i]
             delta[i] = 0
@@ -253,7 +247,7 @@ def ahead_epoch(X, y, share, eta, slope, W, starts, limit, loss, parameters, rat
         again = (20.0 + 0.1 * d) * measured / count
         product = float(n * d) / ahead
         if again > 2.0 * product:
-            ahead = max(ahead // 2, min(32, most_ahead))
+            ahead = max(ahead // 2, min(_LEAST_AHEAD, most_ahead))
         elif again < 0.5 * product:
             ahead = min(ahead * 2, most_ahead)
     return n_rows
