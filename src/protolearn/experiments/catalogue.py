@@ -170,9 +170,11 @@ def _read() -> dict[str, Facts]:
     found = {}
     for row in csv.DictReader(text.splitlines()):
         name = row["name"]
-        numbers = (int(row[key]) for key in ("n", "d", "classes", "n_test"))
+        n, d, classes, n_test = (int(row[key]) for key in ("n", "d", "classes", "n_test"))
         papers = dict(part.split(": ") for part in row["papers"].split("; ")) if row["papers"] else {}
-        found[name] = Facts(name, *numbers, row["content"], row["rows"], papers, row["note"], SOURCES.get(name, ()))
+        found[name] = Facts(
+            name, n, d, classes, n_test, row["content"], row["rows"], papers, row["note"], SOURCES.get(name, ())
+        )
     return found
 
 

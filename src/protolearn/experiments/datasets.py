@@ -92,7 +92,7 @@ def checksum(X: np.ndarray, y: np.ndarray, is_test: np.ndarray | None, *, ordere
     if ordered:
         digest = hashlib.blake2b(digest_size=8)
         for part in rows:
-            digest.update(part)
+            digest.update(part.data)
         return digest.hexdigest()
     lines = np.concatenate(rows, axis=1)
     each = sorted(hashlib.blake2b(line, digest_size=8).digest() for line in lines)
