@@ -110,14 +110,12 @@ def file_of(name: str) -> Path | None:
     return None
 
 
-def missing(known: Facts, reasons: list[str]) -> FileNotFoundError:
+def missing(known: Facts, reasons: list[str], file: str = "") -> FileNotFoundError:
     """Why no source has the set here, and what to do."""
-    reasons = [
-        f"{known.name}.npz is not in the folder that {VARIABLE} names" if data_folder() else f"{VARIABLE} is not set",
-        *reasons,
-    ]
+    file = f"{file or known.name}.npz"
+    first = f"{file} is not in the folder that {VARIABLE} names" if data_folder() else f"{VARIABLE} is not set"
     return FileNotFoundError(
-        f"The data set {known.name!r} cannot be read: {', '.join(reasons)}; put {known.name}.npz into a folder and "
+        f"The data set {known.name!r} cannot be read: {', '.join([first, *reasons])}; put {file} into a folder and "
         f"name it in {VARIABLE}{known.remedy}."
     )
 
