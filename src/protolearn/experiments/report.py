@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import scipy
@@ -41,3 +43,88 @@ def write_section(path: Path, name: str, text: str) -> None:
     temporary = path.with_suffix(".tmp")
     temporary.write_text(new, encoding="utf-8")
     temporary.replace(path)
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A table with a caption; the first column names the rows."""
+
+    caption: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A figure: `draw(ax)` draws it, `said` says in words what it shows; `name` is that of its file."""
+
+    name: str
+    draw: Callable[[Any], Any]
+    said: str
+    height: float = 3.0
+
+
+def beside(
+    caption: str,
+    datasets: Iterable[str],
+    methods: Sequence[str],
+    measured: Mapping[str, Mapping[str, float]],
+    published: Mapping[str, Mapping[str, float]],
+    *,
+    first: str = "data set",
+    digits: int = 2,
+) -> Sheet:
+    """Measured figures, in brackets the published ones and the differences; below, the means of complete columns.
+
+    A figure that one side does not have is left out of its cell; a mean is over the rows where both sides have one.
+    """
+    names = list(datasets)
+    rows = [
+        (name, *(_cell(measured.get(name, {}).get(m), published.get(name, {}).get(m), digits) for m in methods))
+        for name in names
+    ]
+    means = []
+    for method in methods:
+        pairs = [
+            (measured[name][method], published[name][method])
+            for name in names
+            if method in measured.get(name, {}) and method in published.get(name, {})
+        ]
+        means.append(_cell(*np.mean(pairs, axis=0), digits) if pairs else "")
+    if len(rows) > 1 and any(means):
+        rows.append((f"mean of {len(names)}", *means))
+    return Sheet(caption, (first, *methods), tuple(rows))
+
+
+def _cell(measured: float | None, published: float | None, digits: int) -> str:
+    if measured is None or published is None:
+        return "" if measured is None else f"{measured:.{digits}f}"
+    return f"{measured:.{digits}f} ({published:.{digits}f}, {measured - published:+.{digits}f})"
+
+
+Block = str | Sheet | Drawing
+"""A paragraph, a table or a figure: what a section is made of, whatever it is printed on."""
+
+
+def markdown(blocks: Iterable[Block], figures: Path) -> str:
+    """Blocks as Markdown; figures are drawn into `figures`, a folder beside the file."""
+    parts = []
+    for block in blocks:
+        if isinstance(block, Sheet):
+            parts += [f"{block.caption}:", table(block.header, block.rows)]
+        elif isinstance(block, Drawing):
+            parts.append(f"![{block.said}]({figures.name}/{_drawn(block, figures).name})")
+        else:
+            parts.append(block)
+    return "\n\n".join(parts)
+
+
+def _drawn(drawing: Drawing, folder: Path) -> Path:
+    from protolearn.inspection.fitted import new_axes
+
+    folder.mkdir(parents=True, exist_ok=True)
+    ax = new_axes(None, (6.0, drawing.height))
+    drawing.draw(ax)
+    path = folder / f"{drawing.name}.png"
+    ax.figure.savefig(path, dpi=120, bbox_inches="tight")
+    return path
