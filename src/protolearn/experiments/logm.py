@@ -23,7 +23,7 @@ from protolearn.estimators.soft import MAXP1, RSLVQ, RSLVQ1, SNPC
 from protolearn.experiments.comparison_methods import Method
 from protolearn.experiments.datasets import DataSet, load
 from protolearn.experiments.logm_published import TABLE_5, TABLE_5_METHODS, TABLE_8_METHODS
-from protolearn.experiments.logm_tables import show_table_5, show_table_7, show_table_8
+from protolearn.experiments.logm_tables import about, show_table_5, show_table_7, show_table_8
 from protolearn.experiments.protocols import LOGM_LARGE, LOGM_SMALL, SVM_GRID
 from protolearn.experiments.reproduce import Experiment, Outcome, Paper, Quick, Table, Unit
 from protolearn.experiments.shared_fits import SharedFits
@@ -133,7 +133,9 @@ _COARSE_LARGE = {"n_prototypes": (10, 25), "regularization": (0.0, 0.005), "lear
 
 PAPER = Paper(
     "logm",
+    "LOGM and its rivals (Jin, Liu and Hou 2010, Tables 5, 7 and 8)",
     "Jin, Liu and Hou (2010)",
+    about,
     (
         Experiment(
             "small",

@@ -46,17 +46,45 @@ def write_section(path: Path, name: str, text: str) -> None:
 
 
 @dataclass(frozen=True)
+class Beside:
+    """A cell with a measured figure and the published one; None where there is none."""
+
+    measured: float | None
+    published: float | None
+    digits: int = 2
+
+    def __str__(self) -> str:
+        if self.measured is None or self.published is None:
+            return self.short()
+        return f"{self.measured:.{self.digits}f} ({self.published:.{self.digits}f}, {self.difference})"
+
+    @property
+    def difference(self) -> str:
+        """Measured minus published."""
+        if self.measured is None or self.published is None:
+            return ""
+        return f"{self.measured - self.published:+.{self.digits}f}"
+
+    def short(self) -> str:
+        """For a terminal: the measured figure and the difference."""
+        return "" if self.measured is None else f"{self.measured:.{self.digits}f} {self.difference}".rstrip()
+
+
+@dataclass(frozen=True)
 class Sheet:
     """A table with a caption; the first column names the rows."""
 
     caption: str
     header: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
+    rows: tuple[tuple[str | Beside, ...], ...]
 
 
 @dataclass(frozen=True)
 class Drawing:
-    """A figure: `draw(ax)` draws it, `said` says in words what it shows; `name` is that of its file."""
+    """A figure: `draw(ax)` draws it, `said` says in words what it shows; `name` is that of its file.
+
+    height : in inches, of a figure 6 inches wide
+    """
 
     name: str
     draw: Callable[[Any], Any]
@@ -79,31 +107,40 @@ def beside(
     A figure that one side does not have is left out of its cell; a mean is over the rows where both sides have one.
     """
     names = list(datasets)
-    rows = [
-        (name, *(_cell(measured.get(name, {}).get(m), published.get(name, {}).get(m), digits) for m in methods))
+    rows: list[tuple[str | Beside, ...]] = [
+        (name, *(Beside(measured.get(name, {}).get(m), published.get(name, {}).get(m), digits) for m in methods))
         for name in names
     ]
-    means = []
-    for method in methods:
-        pairs = [
-            (measured[name][method], published[name][method])
-            for name in names
-            if method in measured.get(name, {}) and method in published.get(name, {})
-        ]
-        means.append(_cell(*np.mean(pairs, axis=0), digits) if pairs else "")
+    means = [_mean([row[j + 1] for row in rows], digits) for j in range(len(methods))]
     if len(rows) > 1 and any(means):
         rows.append((f"mean of {len(names)}", *means))
     return Sheet(caption, (first, *methods), tuple(rows))
 
 
-def _cell(measured: float | None, published: float | None, digits: int) -> str:
-    if measured is None or published is None:
-        return "" if measured is None else f"{measured:.{digits}f}"
-    return f"{measured:.{digits}f} ({published:.{digits}f}, {measured - published:+.{digits}f})"
+def _mean(cells: Sequence[Any], digits: int) -> str | Beside:
+    pairs = [(c.measured, c.published) for c in cells if c.measured is not None and c.published is not None]
+    return Beside(*(float(mean) for mean in np.mean(pairs, axis=0)), digits) if pairs else ""
 
 
 Block = str | Sheet | Drawing
 """A paragraph, a table or a figure: what a section is made of, whatever it is printed on."""
+
+
+def page_body(blocks: Iterable[Block], name: str) -> str:
+    """Blocks as HTML; `name` is that of the section."""
+    from protolearn.inspection import page
+    from protolearn.inspection.drawing import draw
+
+    parts = []
+    for block in blocks:
+        if isinstance(block, Sheet):
+            parts.append(page.table(block.header, block.rows, caption=block.caption))
+        elif isinstance(block, Drawing):
+            picture = draw(f"{name}-{block.name}", block.draw, block.said, height=block.height)
+            parts.append(page.figure(picture, block.said))
+        else:
+            parts.append(page.paragraph(block.replace("**", "")))
+    return "\n".join(parts)
 
 
 def markdown(blocks: Iterable[Block], figures: Path) -> str:

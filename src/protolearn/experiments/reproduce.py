@@ -1,6 +1,6 @@
 """The papers' tables: what is run for each, row by row, and what is shown of the rows.
 
-How a paper plugs in. Its module holds one value `PAPER`, and `PAPERS` below names the module:
+How a paper plugs in. Its module holds one value `PAPER`, and `PAPERS` in `protolearn.experiments` names the module:
 
     def measure(unit: Unit) -> Outcome:            # one row: one method on one fold; a function of the module, because
         data = load(unit.dataset)                  # other processes import it
@@ -9,9 +9,9 @@ How a paper plugs in. Its module holds one value `PAPER`, and `PAPERS` below nam
         return Outcome(accuracy, {"chosen": ...})  # the figure that the tables show, and whatever else they need
 
     def show_table_1(rows: Rows) -> list[Block]:   # sheets, sentences and drawings made from the rows alone
-        return [beside("Table 1", rows.means("sets"), PUBLISHED, ...), "A sentence."]
+        return [beside("Error %", names, methods, rows.means("sets"), PUBLISHED), "A sentence."]
 
-    PAPER = Paper("lpd", "Paredes and Vidal (2006)", (Experiment("sets", ...),), (Table("1", ...),))
+    PAPER = Paper("lpd", "LPD ...", "Paredes and Vidal (2006)", about, (Experiment("sets", ...),), (Table("1", ...),))
 
 An experiment is a protocol with its data sets and methods; its rows are in one CSV file, keyed by data set, method,
 repeat and fold. A table is a view: two tables may show the same rows (LOGM's 5, 7 and 8), and one may need several
@@ -38,12 +38,11 @@ import numpy as np
 from joblib import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
+from protolearn.experiments import PAPERS
 from protolearn.experiments.protocols import Protocol
-from protolearn.experiments.report import Block
+from protolearn.experiments.report import Block, markdown, page_body, provenance, write_section
 from protolearn.experiments.rows import Columns, Row, RowFile, read_rows
-
-PAPERS = {"logm": "protolearn.experiments.logm"}
-"""The name of a paper on the command line -> the module with its `PAPER`."""
+from protolearn.export.model_file import write_bytes
 
 COLUMNS: Columns = {
     "dataset": str,
@@ -147,10 +146,17 @@ class Table:
 
 @dataclass(frozen=True)
 class Paper:
-    """A paper: what is run, what is shown."""
+    """A paper: what is run, what is shown.
+
+    name : on the command line, and of its section in docs/fidelity.md
+    title : of that section and of the page
+    about : says of the rows how they were made, in a sentence or two
+    """
 
     name: str
+    title: str
     reference: str
+    about: Callable[[Rows], str]
     experiments: tuple[Experiment, ...]
     tables: tuple[Table, ...]
 
@@ -309,3 +315,50 @@ def _made_from(experiment: Experiment, seed: int) -> dict[str, Any]:
         "seed": seed,
         "protocol": hashlib.sha256(repr(protocol).encode()).hexdigest(),
     }
+
+
+def quick_note(paper: Paper) -> str:
+    """What a quick run leaves out."""
+    parts = []
+    for experiment in paper.experiments:
+        whole, small = experiment.protocol, experiment.small()
+        said = [f"{len(small.datasets)} of {len(experiment.datasets)} data sets"]
+        if whole.folds:
+            said.append(f"the first {small.protocol.rows_a_repeat} of {whole.folds} folds")
+        settings, few = (math.prod(map(len, protocol.grid.values())) for protocol in (whole, small.protocol))
+        if few < settings:
+            said.append(f"{few} of {settings} settings")
+        if whole.epochs != small.protocol.epochs:
+            said.append(f"{small.protocol.epochs} of {whole.epochs} epochs")
+        parts.append(f"{experiment.name}: {', '.join(said)}")
+    return f"A quick run ({'; '.join(parts)}): it shows which way the figures point, and does not reproduce them."
+
+
+Shown = Sequence[tuple[Table, Sequence[Block]]]
+
+
+def write_page(folder: Path, paper: Paper, rows: Rows, shown: Shown, command: str) -> Path:
+    """Write the tables as one HTML file; returns its path."""
+    from protolearn.inspection.page import Section, page, paragraph
+
+    lead = paragraph(paper.about(rows), "lead")
+    if rows.quick:
+        lead += paragraph(quick_note(paper), "lead")
+    sections = [
+        Section(f"table-{table.number}", f"Table {table.number}: {table.title}", page_body(blocks, table.number))
+        for table, blocks in shown
+        if blocks
+    ]
+    path = folder / f"{paper.name}.html"
+    whole = page(paper.title, lead, sections, footer=provenance(command).replace("`", ""))
+    write_bytes(path, whole.encode("utf-8", "xmlcharrefreplace"))
+    return path
+
+
+def write_section_of(path: Path, paper: Paper, rows: Rows, shown: Shown, command: str) -> None:
+    """Replace the paper's section of a Markdown file."""
+    parts = [f"## {paper.title}", paper.about(rows), *([quick_note(paper)] if rows.quick else [])]
+    for table, blocks in shown:
+        if blocks:
+            parts += [f"### Table {table.number}: {table.title}", markdown(blocks, path.parent / "figures")]
+    write_section(path, paper.name, "\n\n".join([*parts, provenance(command)]))
