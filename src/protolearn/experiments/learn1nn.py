@@ -14,6 +14,7 @@ from protolearn.estimators.lvq import LVQ1
 from protolearn.experiments.artificial import learn1nn_toy, separable_points
 from protolearn.experiments.datasets import load
 from protolearn.experiments.letters import letters
+from protolearn.experiments.protocols import LEARN1NN_RIPLEY
 from protolearn.experiments.report import provenance, table, write_section
 from protolearn.selection.srm import complexity_penalty
 from protolearn.selection.validation import choose_on_validation
@@ -29,7 +30,7 @@ TABLE_3 = {
     32: ((8.764, 0.2456, 9.5, 8.2), (11.503, 1.795, 16.2, 9.3)),
     64: ((8.93, 0.4694, 10.6, 8.3), (12.3, 1.521, 15.7, 9.9)),
 }
-GRID = {"learning_rate": (0.01, 0.03), "sigma": (0.05, 0.1, 0.15, 0.2, 0.3)}
+GRID = LEARN1NN_RIPLEY.grid
 LVQ1_GRID = {"learning_rate": (0.02, 0.05, 0.1)}
 TUNING_RUNS = 3
 
