@@ -123,7 +123,7 @@ def test_a_download_has_the_same_posts_in_any_order(tmp_path, monkeypatch):
 
 
 def test_the_set_of_the_paper_is_sparse_and_learnable():
-    data = load("20ng", np.float32)
+    data = load("newsgroups", np.float32)
     assert sp.issparse(data.X)
     assert data.X.shape == (18846, 1000)
     assert data.X.dtype == np.float32

@@ -69,7 +69,7 @@ class Facts:
 
 
 _OWN_TREATMENT = {
-    "20ng": "tags and stop words removed, stems of words, TF-IDF, 1000 features by information gain; not scaled",
+    "newsgroups": "tags and stop words removed, stems of words, TF-IDF, 1000 features by information gain; not scaled",
 }
 _DIGITS = ("0", "1", "2", "3", "4", "5", "6", "7", "8", "9")
 _FROM_ONE = _DIGITS[1:]

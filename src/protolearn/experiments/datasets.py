@@ -68,12 +68,12 @@ def facts(name: str) -> Facts:
 
 
 def load(name: str, dtype: type = np.float64) -> DataSet:
-    """One data set by name, checked; `20ng` is a sparse matrix made from the raw posts (see `newsgroups`)."""
+    """One data set by name, checked; `newsgroups` is a sparse matrix made from the raw posts."""
     known = facts(name)
-    if name == "20ng":
-        from protolearn.experiments.newsgroups import prepared
+    if name == "newsgroups":
+        from protolearn.experiments.newsgroups import newsgroups
 
-        return prepared(dtype)
+        return newsgroups(dtype)
     arrays, ordered, where = _read(known)
     _check(known, arrays, ordered, where)
     return DataSet(name, arrays.X.astype(dtype), arrays.y.astype(np.int64), arrays.is_test)

@@ -107,7 +107,7 @@ def raw_posts() -> tuple[list[str], np.ndarray, np.ndarray]:
     """Posts, labels and test rows: `20ng_raw.npz` of the folder, else scikit-learn's download; checked."""
     path = file_of(_RAW)
     posts, y, is_test = _stored(path) if path is not None else _fetched()
-    known = facts("20ng")
+    known = facts("newsgroups")
     if len(posts) != known.n or int(np.sum(is_test)) != known.n_test or checksum(posts, y, is_test) != known.rows:
         raise ValueError(
             f"The posts from {path or 'fetch_20newsgroups'} are not the {known.n} of the bydate version with its "
@@ -132,7 +132,7 @@ def _fetched() -> tuple[list[str], np.ndarray, np.ndarray]:
     try:
         parts = [fetch_20newsgroups(subset=subset, shuffle=False, n_retries=1) for subset in ("train", "test")]
     except OSError as error:
-        raise missing(facts("20ng"), [f"scikit-learn cannot download the posts ({error})"], _RAW) from error
+        raise missing(facts("newsgroups"), [f"scikit-learn cannot download the posts ({error})"], _RAW) from error
     posts = [post for part in parts for post in part.data]
     y = np.concatenate([part.target for part in parts])
     return posts, y, np.repeat([False, True], [len(part.target) for part in parts])
@@ -144,7 +144,7 @@ def _prepared() -> tuple[sp.csr_array, np.ndarray, np.ndarray]:
     return prepare(posts, y, is_test)[0], y, is_test
 
 
-def prepared(dtype: type = np.float64) -> DataSet:
-    """The data set `20ng`: 18,846 posts x 1,000 stems, sparse, with the official split."""
+def newsgroups(dtype: type = np.float64) -> DataSet:
+    """The data set `newsgroups`: 18,846 posts x 1,000 stems, sparse, with the official split."""
     X, y, is_test = _prepared()
-    return DataSet("20ng", X.astype(dtype), y.astype(np.int64), np.asarray(is_test, dtype=bool))
+    return DataSet("newsgroups", X.astype(dtype), y.astype(np.int64), np.asarray(is_test, dtype=bool))
