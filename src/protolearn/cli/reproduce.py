@@ -16,7 +16,7 @@ from protolearn.experiments import PAPERS
 
 if TYPE_CHECKING:
     from protolearn.experiments.report import Block, Sheet
-    from protolearn.experiments.reproduce import Experiment, Paper, Rows, Unit
+    from protolearn.experiments.reproduce import Experiment, Paper, Rows, Table, Unit
 
 
 def add(commands: argparse._SubParsersAction) -> None:
@@ -63,6 +63,7 @@ def run(options: argparse.Namespace) -> int:
         if path.exists() and not options.resume:
             raise UsageError(f"{path} holds rows of a run before; add --resume to go on, or choose another --out.")
     shown = _TimeLeft(jobs, options)
+    folder.mkdir(parents=True, exist_ok=True)
     try:
         with shown.progress:
             for experiment, datasets, methods in jobs:
@@ -104,7 +105,7 @@ def _jobs(paper: Paper, options: argparse.Namespace) -> list[Job]:
         wanted = [name for name in methods if not options.methods or name in options.methods]
         if datasets and wanted:
             jobs.append((asked, datasets, wanted))
-    if not jobs:
+    if needed and not jobs:
         raise UsageError("no experiment has both one of these data sets and one of these methods; leave one out.")
     return jobs
 
@@ -158,14 +159,19 @@ def _finish(paper: Paper, rows: Rows, folder: Path, options: argparse.Namespace)
     tables = [paper.table(number) for number in options.table] or list(paper.tables)
     shown = [(found, found.show(rows)) for found in tables]
     for found, blocks in shown:
-        print(emphasised(f"Table {found.number}: {found.title}"))
+        print(emphasised(found.heading))
         _print(blocks or ["No data set is complete yet."])
-    command = shlex.join(["protolearn", "reproduce", *_arguments(options)])
-    page = write_page(folder, paper, rows, shown, command)
+
+    def command(tables: Sequence[Table]) -> str:
+        whole = not options.table and len(tables) == len(paper.tables)
+        numbers = [] if whole else [found.number for found in tables]
+        return shlex.join(["protolearn", "reproduce", *_arguments(options, numbers)])
+
+    page = write_page(folder, paper, rows, shown, command(tables))
     print(f"Written: {page}")
     if options.docs:
-        write_section_of(options.docs, paper, rows, shown, command)
-        print(f"Written: the section {paper.name} of {options.docs}")
+        written = write_section_of(options.docs, paper, rows, shown, command)
+        print(f"Written: {', '.join(written)} in {options.docs}")
 
 
 def _print(blocks: Sequence[Block]) -> None:
@@ -191,10 +197,10 @@ def _has_pairs(sheet: Sheet) -> bool:
     return any(isinstance(cell, Beside) for row in sheet.rows for cell in row)
 
 
-def _arguments(options: argparse.Namespace) -> list[str]:
-    """The command again, without what does not change its figures."""
+def _arguments(options: argparse.Namespace, numbers: Sequence[str]) -> list[str]:
+    """The command again for some tables, without what does not change its figures."""
     found = [options.paper]
-    for name, values in (("--table", options.table), ("--datasets", options.datasets), ("--methods", options.methods)):
+    for name, values in (("--table", numbers), ("--datasets", options.datasets), ("--methods", options.methods)):
         found += [name, *values] if values else []
     found += ["--quick"] if options.quick else []
     found += ["--repeats", str(options.repeats)] if options.repeats else []

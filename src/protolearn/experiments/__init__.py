@@ -1,4 +1,4 @@
 """The papers' experiments: data sets, protocols, and reports beside the published figures."""
 
-PAPERS = {"logm": "protolearn.experiments.logm"}
+PAPERS = {"lpd": "protolearn.experiments.lpd", "logm": "protolearn.experiments.logm"}
 """A paper's name on the command line -> the module with its `PAPER` (protolearn.experiments.reproduce)."""

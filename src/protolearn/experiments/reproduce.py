@@ -133,15 +133,22 @@ class Experiment:
 class Table:
     """A table or figure of a paper.
 
-    number : as the command line takes it
-    needs : experiment -> the methods whose rows the table shows
+    number : as the command line takes it; a word for what the paper does not number
+    needs : experiment -> the methods whose rows the table shows; nothing for what is computed at once
     show : makes it from the rows
+    section : of the Markdown file, its own; without one the table stands in the section of its paper
     """
 
     number: str
     title: str
     needs: Mapping[str, tuple[str, ...]]
     show: Callable[[Rows], list[Block]]
+    section: str = ""
+
+    @property
+    def heading(self) -> str:
+        """Its number, if it has one, and its title."""
+        return f"Table {self.number}: {self.title}" if self.number.isdigit() else self.title
 
 
 @dataclass(frozen=True)
@@ -159,6 +166,11 @@ class Paper:
     about: Callable[[Rows], str]
     experiments: tuple[Experiment, ...]
     tables: tuple[Table, ...]
+
+    @property
+    def short(self) -> str:
+        """The name of the method, with which the title begins."""
+        return self.title.split()[0].rstrip(":,")
 
     def table(self, number: str) -> Table:
         """The table of that number."""
@@ -317,12 +329,16 @@ def _made_from(experiment: Experiment, seed: int) -> dict[str, Any]:
     }
 
 
-def quick_note(paper: Paper) -> str:
-    """What a quick run leaves out."""
+def quick_note(paper: Paper, tables: Sequence[Table]) -> str:
+    """What a quick run leaves out of the experiments that some tables show."""
     parts = []
-    for experiment in paper.experiments:
+    for experiment, _ in paper.chosen([table.number for table in tables]):
         whole, small = experiment.protocol, experiment.small()
-        said = [f"{len(small.datasets)} of {len(experiment.datasets)} data sets"]
+        said = []
+        if len(small.datasets) < len(experiment.datasets) or len(small.datasets) > 1:
+            said.append(f"{len(small.datasets)} of {len(experiment.datasets)} data sets")
+        if small.repeats < experiment.repeats:
+            said.append(f"{small.repeats} of {experiment.repeats} runs")
         if whole.folds:
             said.append(f"the first {small.protocol.rows_a_repeat} of {whole.folds} folds")
         settings, few = (math.prod(map(len, protocol.grid.values())) for protocol in (whole, small.protocol))
@@ -330,7 +346,10 @@ def quick_note(paper: Paper) -> str:
             said.append(f"{few} of {settings} settings")
         if whole.epochs != small.protocol.epochs:
             said.append(f"{small.protocol.epochs} of {whole.epochs} epochs")
-        parts.append(f"{experiment.name}: {', '.join(said)}")
+        if said:
+            parts.append(f"{experiment.name}: {', '.join(said)}")
+    if not parts:
+        return ""
     return f"A quick run ({'; '.join(parts)}): it shows which way the figures point, and does not reproduce them."
 
 
@@ -343,9 +362,9 @@ def write_page(folder: Path, paper: Paper, rows: Rows, shown: Shown, command: st
 
     lead = paragraph(paper.about(rows), "lead")
     if rows.quick:
-        lead += paragraph(quick_note(paper), "lead")
+        lead += paragraph(quick_note(paper, [table for table, _ in shown]), "lead")
     sections = [
-        Section(f"table-{table.number}", f"Table {table.number}: {table.title}", page_body(blocks, table.number))
+        Section(f"table-{table.number}", table.heading, page_body(blocks, table.number))
         for table, blocks in shown
         if blocks
     ]
@@ -355,10 +374,32 @@ def write_page(folder: Path, paper: Paper, rows: Rows, shown: Shown, command: st
     return path
 
 
-def write_section_of(path: Path, paper: Paper, rows: Rows, shown: Shown, command: str) -> None:
-    """Replace the paper's section of a Markdown file."""
-    parts = [f"## {paper.title}", paper.about(rows), *([quick_note(paper)] if rows.quick else [])]
+def write_section_of(
+    path: Path, paper: Paper, rows: Rows, shown: Shown, command: Callable[[Sequence[Table]], str]
+) -> list[str]:
+    """Replace the sections of these tables in a Markdown file; returns their names.
+
+    command : what the command line was, for the tables of one section
+    """
+    figures = path.parent / "figures"
+    shared = [(table, blocks) for table, blocks in shown if blocks and not table.section]
+    written = []
     for table, blocks in shown:
-        if blocks:
-            parts += [f"### Table {table.number}: {table.title}", markdown(blocks, path.parent / "figures")]
-    write_section(path, paper.name, "\n\n".join([*parts, provenance(command)]))
+        if blocks and table.section:
+            note = [quick_note(paper, [table])] if rows.quick else []
+            parts = [
+                f"## {paper.short}, {table.heading}",
+                *note,
+                markdown(blocks, figures),
+                provenance(command([table])),
+            ]
+            write_section(path, table.section, "\n\n".join(filter(None, parts)))
+            written.append(table.section)
+    if shared:
+        tables = [table for table, _ in shared]
+        parts = [f"## {paper.title}", paper.about(rows), *([quick_note(paper, tables)] if rows.quick else [])]
+        for table, blocks in shared:
+            parts += [f"### {table.heading}", markdown(blocks, figures)]
+        write_section(path, paper.name, "\n\n".join([*filter(None, parts), provenance(command(tables))]))
+        written.append(paper.name)
+    return written
