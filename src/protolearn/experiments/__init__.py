@@ -1,4 +1,8 @@
 """The papers' experiments: data sets, protocols, and reports beside the published figures."""
 
-PAPERS = {"lpd": "protolearn.experiments.lpd", "logm": "protolearn.experiments.logm"}
+PAPERS = {
+    "lpd": "protolearn.experiments.lpd",
+    "mixtgauss": "protolearn.experiments.mixtgauss",
+    "logm": "protolearn.experiments.logm",
+}
 """A paper's name on the command line -> the module with its `PAPER` (protolearn.experiments.reproduce)."""

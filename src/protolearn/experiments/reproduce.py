@@ -30,6 +30,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import wraps
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -70,6 +71,21 @@ class Unit:
     def key(self) -> tuple[str, str, int, int]:
         """What no two rows of an experiment share."""
         return self.dataset, self.method, self.repeat, self.fold
+
+
+def shared_by_methods(prepare: Callable[[Unit], Any]) -> Callable[[Unit], Any]:
+    """`prepare` with a memory of its last result: units of one fold come one after the other and share its parts."""
+    latest: dict[tuple, Any] = {}
+
+    @wraps(prepare)
+    def remembered(unit: Unit) -> Any:
+        key = repr(unit.protocol), unit.dataset, unit.repeat, unit.fold, unit.seed
+        if key not in latest:
+            latest.clear()
+            latest[key] = prepare(unit)
+        return latest[key]
+
+    return remembered
 
 
 @dataclass(frozen=True)
