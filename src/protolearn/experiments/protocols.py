@@ -71,7 +71,7 @@ class Protocol:
         share = self.samples.get(data.name)
         if share is None:
             return np.arange(len(data.y))
-        random = np.random.default_rng(self.folds * seed + fold)
+        random = np.random.default_rng((self.folds or 1) * seed + fold)
         classes = [np.flatnonzero(data.y == label) for label in np.unique(data.y)]
         return np.concatenate([random.choice(rows, round(share * len(rows)), replace=False) for rows in classes])
 
@@ -126,8 +126,12 @@ LEARN1NN_RIPLEY = Protocol(
     repeats=100,
     grid={"learning_rate": (0.01, 0.03), "sigma": (0.05, 0.1, 0.15, 0.2, 0.3)},
 )
+# Bermejo, 4.3 and 6: the toy problems, whose data are drawn.
+LEARN1NN_TOY = Protocol(folds=None)
 # Bermejo, 5.1: a split with a validation part, ten runs.
 LEARN1NN_LETTERS = Protocol(folds=None, repeats=10)
 
 # Kelders (2013), Table 4: ten folds, z-normalised; of Letter a new fortieth of each class for each fold.
-LAMALVQ_TABLES = Protocol(folds=10, scaling="standard", samples={"letter": 0.025})
+LAMALVQ_TABLES = Protocol(folds=10, scaling="standard", samples={"letter": 0.025}, grid={"rounds": (30,)})
+# LaMaLVQ beside GMLVQ, and LMNN beside 3-NN: ours, not the thesis's.
+LAMALVQ_VERSUS = Protocol(folds=5, scaling="standard")
