@@ -161,7 +161,9 @@ def _drawn(drawing: Drawing, folder: Path) -> Path:
 
     folder.mkdir(parents=True, exist_ok=True)
     ax = new_axes(None, (6.0, drawing.height))
+    # A drawing of several panels takes the place of the axes it is given.
+    figure = ax.figure
     drawing.draw(ax)
     path = folder / f"{drawing.name}.png"
-    ax.figure.savefig(path, dpi=120, bbox_inches="tight")
+    figure.savefig(path, dpi=120, bbox_inches="tight")
     return path
