@@ -160,6 +160,8 @@ def _finish(paper: Paper, rows: Rows, folder: Path, options: argparse.Namespace)
     for found, blocks in shown:
         print(emphasised(f"Table {found.number}: {found.title}"))
         _print(blocks or ["No data set is complete yet."])
+    for failure in rows.failures():
+        print(failure)
     command = shlex.join(["protolearn", "reproduce", *_arguments(options)])
     page = write_page(folder, paper, rows, shown, command)
     print(f"Written: {page}")
