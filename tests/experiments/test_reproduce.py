@@ -112,7 +112,7 @@ def test_killed_half_way_and_resumed_is_the_same_run(tmp_path):
         "from pathlib import Path\n"
         "from protolearn.experiments.reproduce import run\n"
         "from test_reproduce import small\n"
-        "run(small(), Path(sys.argv[1]), methods=['MCE', 'LOGM', 'SVM'], jobs=2, watch=lambda u, s: time.sleep(0.05))\n"
+        "run(small(), Path(sys.argv[1]), methods=['LOGM', 'SVM'], jobs=2, watch=lambda u, s: time.sleep(0.05))\n"
     )
     path = tmp_path / "rows.csv"
     here = os.path.dirname(__file__)
@@ -122,11 +122,11 @@ def test_killed_half_way_and_resumed_is_the_same_run(tmp_path):
         time.sleep(0.01)
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
-    assert 3 <= len(read_rows(path, COLUMNS)) < 12
+    assert 3 <= len(read_rows(path, COLUMNS)) < 8
     with path.open("ab") as file:
         file.write(b"iris,LOGM,0,")
-    resumed = run(small(), path, methods=["MCE", "LOGM", "SVM"], jobs=1, resume=True)
-    whole = run(small(), tmp_path / "whole.csv", methods=["MCE", "LOGM", "SVM"], jobs=1)
+    resumed = run(small(), path, methods=["LOGM", "SVM"], jobs=1, resume=True)
+    whole = run(small(), tmp_path / "whole.csv", methods=["LOGM", "SVM"], jobs=1)
     assert without_times(resumed) == without_times(whole)
     on_disk = [without_times(read_rows(tmp_path / name, COLUMNS)) for name in ("rows.csv", "whole.csv")]
     assert on_disk[0] == on_disk[1]
