@@ -239,7 +239,7 @@ def test_the_logm_protocol_tunes_inside_the_training_part():
     assert (again["value"], again["more"]) == (row["value"], row["more"])
     settings = list(logm.settings_of("LOGM", LOGM_SMALL.grid))
     assert len(settings) == 125
-    assert settings[0] == {"n_prototypes": 1, "regularization": 0.0, "learning_rate": 0.1}
+    assert settings[0] == {"regularization": 0.05, "n_prototypes": 1, "learning_rate": 0.1}
     assert len(list(logm.settings_of("SVM", LOGM_SMALL.grid))) == 25
     assert len(list(logm.settings_of("k-means", LOGM_SMALL.grid))) == 5
 
