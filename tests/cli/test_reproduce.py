@@ -36,7 +36,7 @@ def test_prints_tables_and_writes_rows_and_page(done, capsys):
     assert len(rows) == 15
     assert run("--show", "--out", str(done)) == 0
     printed = capsys.readouterr().out
-    assert printed.count("No data set is complete yet.") == 3
+    assert printed.count("No data set is complete yet.") == 4
     page = (done / "logm.html").read_text()
     assert "A quick run (small: 8 of 22 data sets" in page
 
@@ -71,7 +71,7 @@ def test_a_folder_with_rows_is_not_overwritten(done, capsys):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--table", "9"), "no table '9' here; choose from 5, 7, 8."),
+        (("--table", "9"), "no table '9' here; choose from 3, 5, 7, 8."),
         (("--methods", "LOGN"), "unknown method 'LOGN'"),
         (("--table", "8", "--methods", "MCE"), "unknown method 'MCE'; choose from LOGM, SVM"),
         (("--jobs", "0"), "--jobs and --repeats must be at least 1"),
