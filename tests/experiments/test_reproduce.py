@@ -205,7 +205,7 @@ def test_page_and_section_are_made_from_the_blocks(tmp_path):
     shown = [(table, table.show(Rows({}))) for table in PAPER.tables]
     page = write_page(tmp_path, PAPER, Rows({}, quick=True), shown, "the command").read_text()
     assert "A line that rises." in page
-    assert "1.50 (2.00, -0.50)" in page
+    assert "1.50\n(2.00, -0.50)" in page
     assert "A sentence." in page
     assert "1 of 2 data sets, the first 1 of 4 folds" in page
     assert 'id="table-2"' not in page
