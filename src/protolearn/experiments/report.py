@@ -123,7 +123,10 @@ def beside(
 
 def _mean(cells: Sequence[Any], digits: int) -> str | Beside:
     pairs = [(c.measured, c.published) for c in cells if c.measured is not None and c.published is not None]
-    return Beside(*(float(mean) for mean in np.mean(pairs, axis=0)), digits) if pairs else ""
+    if not pairs:
+        return ""
+    measured, published = np.mean(pairs, axis=0)
+    return Beside(float(measured), float(published), digits)
 
 
 Block = str | Sheet | Drawing
