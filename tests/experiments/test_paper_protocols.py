@@ -13,9 +13,9 @@ import pytest
 from sklearn.base import clone
 from sklearn.datasets import make_blobs
 
-from protolearn.experiments import PAPERS, learn1nn, letters, lpd, lpd_grid
+from protolearn.experiments import learn1nn, letters, lpd, lpd_grid
 from protolearn.experiments.report import Drawing, Sheet, markdown, page_body
-from protolearn.experiments.reproduce import Rows, paper, read, row_file, run
+from protolearn.experiments.reproduce import paper, read, row_file, run
 
 # Paper, experiment, methods; data set and protocol of a run of seconds.
 SMALL = {
@@ -103,23 +103,6 @@ def test_tables_are_made_from_rows_of_a_few_methods(name, tmp_path, few_letters)
     assert len(list((tmp_path / "figures").glob("*.png"))) == len(drawn) if drawn else True
     assert "<table" in page_body(blocks, "1")
     assert of_paper.about(rows).endswith(".")
-
-
-@pytest.mark.parametrize("name", PAPERS)
-def test_no_rows_no_tables(name):
-    empty = Rows({})
-    assert [table.number for table in paper(name).tables if table.needs and table.show(empty)] == []
-
-
-@pytest.mark.parametrize("name", PAPERS)
-def test_a_table_names_experiments_and_methods_that_are_there(name):
-    experiments = {one.name: one for one in paper(name).experiments}
-    for table in paper(name).tables:
-        for needed, methods in table.needs.items():
-            assert set(methods) & set(experiments[needed].methods), (table.number, needed)
-    assert all(set(one.quick.datasets) <= set(one.datasets) for one in experiments.values())
-    shown = {needed for table in paper(name).tables for needed in table.needs}
-    assert shown == set(experiments), "an experiment that no table shows is run for nothing"
 
 
 def test_a_killed_command_goes_on_to_the_same_rows(tmp_path):

@@ -355,8 +355,8 @@ def _made_from(experiment: Experiment, seed: int) -> dict[str, Any]:
     }
 
 
-def quick_note(paper: Paper, tables: Sequence[Table]) -> str:
-    """What a quick run leaves out of the experiments that some tables show."""
+def quick_note(paper: Paper, tables: Sequence[Table] = ()) -> str:
+    """What a quick run leaves out of the experiments that some tables show; of all without tables."""
     parts = []
     for experiment, _ in paper.chosen([table.number for table in tables]):
         whole, small = experiment.protocol, experiment.small()
