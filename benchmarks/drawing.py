@@ -42,7 +42,7 @@ def draw_ratios(ratios: Sequence[Ratio], path: Path, label: str) -> None:
         axes.set_xscale("log")
         axes.set_yticks(range(len(ratios)), [f"{one.what}\nagainst {one.against}" for one in ratios], fontsize=7)
         axes.set_ylim(len(ratios) - 0.4, -0.8)
-        axes.set_xlabel(f"{label}; bar: least to largest, black mark: wanted")
+        axes.set_xlabel(f"{label}\nbar: least to largest; black mark: wanted", fontsize=9)
         axes.grid(axis="x", alpha=0.3)
 
     picture(path, 9.0, 1.2 + 0.42 * max(1, len(ratios)), draw)

@@ -80,15 +80,21 @@ def median(rows: Iterable[Measurement]) -> float:
     return statistics.median(values) if values else float("nan")
 
 
-def spread(rows: Iterable[Measurement], digits: str = ".3g") -> str:
+def number(value: float) -> str:
+    """Two or three figures, without an exponent where it can be helped."""
+    for least, digits in ((100, ".0f"), (10, ".1f"), (0.1, ".2f")):
+        if abs(value) >= least:
+            return f"{value:{digits}}"
+    return f"{value:.2g}"
+
+
+def spread(rows: Iterable[Measurement]) -> str:
     """The median with the least and the largest value."""
     values = [row.value for row in rows]
     if not values:
         return ""
-    middle = f"{statistics.median(values):{digits}}"
-    if len(values) == 1:
-        return middle
-    return f"{middle} ({min(values):{digits}} to {max(values):{digits}})"
+    middle = number(statistics.median(values))
+    return middle if len(values) == 1 else f"{middle} ({number(min(values))} to {number(max(values))})"
 
 
 @dataclass(frozen=True)
@@ -140,11 +146,6 @@ class Ratio:
 
 
 RATIO_HEADER = ("ours", "against", "ratio, median (least to largest)", "wanted", "met", "note")
-
-
-def number(value: float) -> str:
-    """Two decimals for small numbers, none for large ones."""
-    return f"{value:.0f}" if abs(value) >= 100 else f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}"
 
 
 def ratio(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -11,6 +9,7 @@ from pathlib import Path
 from benchmarks.case import Case, Request, installed, one_row
 from benchmarks.drawing import draw_bars
 from benchmarks.measurements import Measurement, Ratio, median, ratio, spread, where
+from benchmarks.workers import last_line
 
 ROWS, FEATURES = 200_000, 64
 
@@ -47,8 +46,7 @@ def peaks(part: str, request: Request) -> list[Measurement]:
     for call in FITS[:1] if request.quick else FITS:
         code = CODE.format(n=n, d=FEATURES, call=call)
         for repeat in range(request.repeats):
-            done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-            peak, size = (int(word) for word in done.stdout.split()[-2:])
+            peak, size = (int(word) for word in last_line(code).split())
             for measure, value in (("peak", peak), ("data", size)):
                 found.append(
                     one_row(
@@ -82,7 +80,7 @@ def tables(rows: Sequence[Measurement]) -> list[tuple[str, Sequence[str], list[t
     body = [
         (
             f"`{task}`",
-            spread(where(rows, task=task, measure="peak"), ".0f"),
+            spread(where(rows, task=task, measure="peak")),
             f"{median(where(rows, task=task, measure='data')):.0f}",
             f"{_allowed(rows, task):.0f}",
         )

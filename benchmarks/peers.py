@@ -12,7 +12,7 @@ from benchmarks.case import Request, installed
 from benchmarks.environments import CannotBeMade
 from benchmarks.measurements import Measurement, Ratio, median, ratio, spread, where
 from benchmarks.problems import PROBLEMS, store
-from benchmarks.workers import NoAnswer, Worker, workers
+from benchmarks.workers import NoAnswer, Worker, so_many, workers
 
 EPOCHS, PER_CLASS = 30, 5
 # Where EPOCHS would take too long, the time of fewer is scaled: as many as take so long.
@@ -66,7 +66,7 @@ def _r(model: str, **settings: float) -> Rival:
     return Rival("R class", model, "online, float64", job={"settings": settings})
 
 
-# Ours first; the first of ours is the one that is compared. `least` is what is wanted over the fastest peer.
+# What is wanted over the fastest peer; then ours and the peers.
 METHODS: dict[str, tuple[float, list[Rival]]] = {
     "GLVQ": (
         12.0,
@@ -195,10 +195,10 @@ def _one_fit(
         return []
     note = [f"{answer['epochs']} of {epochs} epochs"] if answer["epochs"] < epochs else []
     note += [f"{rows} of {n} rows"] if rows < n else []
-    version = installed(rival.package)
+    version = answer.get("version") or installed(rival.package)
     if rival.environment is not None and request.peers is not None:
         version = request.peers.version(rival.environment, rival.package)
-    setting = f"{rival.setting}, {request.threads} thread{'s' if request.threads > 1 else ''}"
+    setting = f"{rival.setting}, {so_many(request.threads)}"
     values = {
         ("fit", "s"): answer["seconds"],
         ("epochs", ""): answer["epochs"],
@@ -229,19 +229,19 @@ def ratios(rows: Sequence[Measurement]) -> list[Ratio]:
         if not ours or not theirs:
             continue
         fastest = min(theirs, key=lambda source: median(_of(here, *source, "per epoch and sample")))
-        accuracy = {source: median(_of(here, *source, "test accuracy")) for source in (*ours, fastest)}
-        partial = any(row.note for row in _of(here, *fastest, "fit"))
-        note = f"test accuracy {accuracy[ours[0]]:.3f} against {accuracy[fastest]:.3f}"
-        if partial:
-            note += f" ({_of(here, *fastest, 'fit')[0].note})"
+        # Ours in the number type of that peer.
+        mine = next((source for source in ours if ("float32" in source[1]) == ("float32" in fastest[1])), ours[0])
+        ours_right, their_right = (median(_of(here, *source, "test accuracy")) for source in (mine, fastest))
+        shorter = _of(here, *fastest, "fit")[0].note
+        note = f"test accuracy {ours_right:.3f} against {their_right:.3f}" + (f" ({shorter})" if shorter else "")
         one = ratio(
             _of(here, *fastest, "per epoch and sample"),
-            _of(here, *ours[0], "per epoch and sample"),
-            f"{here[0].task}, {here[0].data}, {ours[0][1]}",
+            _of(here, *mine, "per epoch and sample"),
+            f"{here[0].task}, {here[0].data}, {mine[1]}",
             f"{fastest[0]}, {fastest[1]}",
             least=METHODS[here[0].task][0],
             note=note,
-            holds=accuracy[ours[0]] >= accuracy[fastest],
+            holds=ours_right >= their_right,
         )
         if one is not None:
             found.append(one)

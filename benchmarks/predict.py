@@ -15,7 +15,7 @@ from benchmarks.drawing import draw_ratios
 from benchmarks.environments import CannotBeMade
 from benchmarks.measurements import Measurement, Ratio, median, number, ratio, spread, where
 from benchmarks.peers import Rival, interpreter
-from benchmarks.workers import NoAnswer, workers
+from benchmarks.workers import NoAnswer, so_many, workers
 
 ROWS, FEATURES, PROTOTYPES = 1_000_000, 64, 100
 # The peers are slow: a number of rows that takes them seconds.
@@ -120,7 +120,7 @@ def _in_turn(
                     "data": f"{rows} x {FEATURES}, {PROTOTYPES} prototypes",
                     "task": rival.setting,
                     "library": rival.library,
-                    "setting": f"{threads} thread{'s' if threads > 1 else ''}",
+                    "setting": so_many(threads),
                     "repeat": repeat,
                     "version": version,
                 }
@@ -177,7 +177,7 @@ def ratios(rows: Sequence[Measurement]) -> list[Ratio]:
         other = "scikit-learn pairwise_distances_argmin"
         found.append(ratio(ours, speed(REFERENCES[2].setting), f"predict, {size}", other, least=2.0))
         matrix, projected = speed(REFERENCES[3].setting), speed(REFERENCES[4].setting)
-        note = "times as long"
+        note = "time: times as long"
         found.append(ratio(ours, matrix, f"GMLVQ, {size}", "NearestPrototype", most=1.3, note=note))
         found.append(ratio(projected, matrix, f"GMLVQ, {size}", "projection, then NearestPrototype", note=note))
     here = where(rows, part="peers", measure="speed")
@@ -191,7 +191,7 @@ def ratios(rows: Sequence[Measurement]) -> list[Ratio]:
         budget = [one_row(**{"measure": "time", "unit": "us", "value": 30.0, "repeat": row.repeat}) for row in calls]
         most = 1.0 if "compiled" in task else None
         note = f"{number(median(calls))} us a row"
-        found.append(ratio(calls, budget, f"{task}, one row", "30 us", most=most, note=note))
+        found.append(ratio(calls, budget, f"{task}, time of one row", "30 us", most=most, note=note))
     return [one for one in found if one is not None]
 
 

@@ -7,8 +7,6 @@ the column "first call"). The peak is what the call holds at most, with the data
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -21,6 +19,7 @@ from benchmarks.case import Case, Request, installed, one_row
 from benchmarks.drawing import draw_ratios
 from benchmarks.measurements import Measurement, Ratio, median, number, ratio, spread, where
 from benchmarks.peak import peak_of
+from benchmarks.workers import last_line
 
 _WARM_UP_ROWS = 400
 # Ours and the reference, in turn; a reducer without a reference stands alone.
@@ -113,9 +112,7 @@ def measure(part: str, request: Request) -> list[Measurement]:
     for pair in PAIRS[part][:1] if request.quick else PAIRS[part]:
         for repeat in range(request.repeats):
             for method in filter(None, pair):
-                command = [sys.executable, "-W", "ignore", "-c", _JOB, name, method]
-                done = subprocess.run(command, check=True, capture_output=True, text=True)
-                result = json.loads(done.stdout.strip().splitlines()[-1])
+                result = json.loads(last_line(_JOB, name, method))
                 library = "imbalanced-learn" if method.startswith("imblearn") else "protolearn"
                 for measured, value in result.items():
                     found.append(

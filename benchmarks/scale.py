@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -14,7 +12,7 @@ from typing import Any
 from benchmarks.case import Case, Request, installed, one_row
 from benchmarks.drawing import picture
 from benchmarks.measurements import Measurement, Ratio, median, number, spread, where
-from benchmarks.workers import threads_of
+from benchmarks.workers import last_line, so_many
 
 FEATURES, CLASSES = 32, 5
 SIZES = (10_000, 30_000, 100_000, 300_000, 1_000_000)
@@ -64,15 +62,14 @@ def growth(part: str, request: Request) -> list[Measurement]:
         ("call", TASKS[part]),
     ):  # fmt: skip
         code = code.replace(f"{{{name}}}", str(value))
-    environment = {**os.environ, **threads_of(request.threads)}
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
+    found = json.loads(last_line(code, threads=request.threads))
     return [
         one_row(
-            part=part, data=f"{n} x {FEATURES}", task=part, setting=f"float32, {request.threads} threads",
+            part=part, data=f"{n} x {FEATURES}", task=part, setting=f"float32, {so_many(request.threads)}",
             measure=measure, unit="s" if measure == "time" else "MB", value=value, repeat=repeat,
             version=installed("protolearn"),
         )
-        for n, repeat, measure, value in json.loads(done.stdout.strip().splitlines()[-1])
+        for n, repeat, measure, value in found
     ]  # fmt: skip
 
 

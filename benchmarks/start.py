@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 import tempfile
 from collections.abc import Sequence
 from functools import partial
@@ -14,6 +11,7 @@ import protolearn
 from benchmarks.case import Case, Request, installed, one_row
 from benchmarks.drawing import draw_bars
 from benchmarks.measurements import Measurement, Ratio, median, ratio, spread, where
+from benchmarks.workers import last_line
 
 IMPORT_SECONDS, COLD_SECONDS, WARM_SECONDS, COMPILE_SECONDS = 0.3, 8.0, 0.5, 60.0
 
@@ -47,6 +45,7 @@ for module in pkgutil.walk_packages(protolearn.__path__, "protolearn."):
             if isinstance(one, Compiled) and id(one) not in seen:
                 seen.add(id(one))
                 found.append(one)
+found = found[:{most}]
 X, y = load_iris(return_X_y=True)
 with event.install_recorder("numba:compiler_lock") as recorder:
     for one in found:
@@ -69,9 +68,7 @@ print(len(found), seconds)
 
 def _output(code: str, cache: str) -> list[float]:
     """The numbers that a new process prints in its last line."""
-    environment = {**os.environ, "NUMBA_CACHE_DIR": cache}
-    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
-    return [float(word) for word in done.stdout.strip().splitlines()[-1].split()]
+    return [float(word) for word in last_line(code, NUMBA_CACHE_DIR=cache).split()]
 
 
 def _row(part: str, task: str, setting: str, value: float, repeat: int = 0) -> Measurement:
@@ -98,9 +95,10 @@ def first_fit(name: str, request: Request) -> list[Measurement]:
 
 def everything(part: str, request: Request) -> list[Measurement]:
     """Seconds that numba compiles, for all functions in both number types."""
-    names = ["LOGM"] if request.quick else list(protolearn.__all__)
+    names = [] if request.quick else list(protolearn.__all__)
     with tempfile.TemporaryDirectory() as cache:
-        n, seconds = _output(EVERYTHING.replace("{names}", repr(names)), cache)
+        code = EVERYTHING.replace("{names}", repr(names)).replace("{most}", "3" if request.quick else "None")
+        n, seconds = _output(code, cache)
     return [_row(part, f"compile {n:.0f} functions, float32 and float64", "empty cache", seconds)]
 
 
@@ -132,7 +130,7 @@ def _fits(rows: Sequence[Measurement]) -> dict[str, tuple[float, list[Measuremen
 
 def tables(rows: Sequence[Measurement]) -> list[tuple[str, Sequence[str], list[tuple]]]:
     """Every estimator."""
-    body = [(name, f"{cold:.2f}", spread(warm, ".3f")) for name, (cold, warm) in _fits(rows).items()]
+    body = [(name, f"{cold:.2f}", spread(warm)) for name, (cold, warm) in _fits(rows).items()]
     return [
         (
             "First fit on iris in a new process, defaults, without imports",

@@ -49,7 +49,8 @@ CASE = Case(
     two 2000 x 2000 float32 matrices. Fits of the libraries: standardised data, 5 prototypes a class, 30 epochs, the
     k-means start given to every library that takes one (sklvq starts from class means, which costs it accuracy), no
     step size tuned; an epoch of an L-BFGS solver is one iteration, which may pass over the data more than once. The
-    ratio is that of the times of an epoch and sample, ours in float64 against the fastest of the peers' settings;
+    ratio is that of the times of an epoch and sample, ours against the fastest of the peers' settings and in its number
+    type;
     it is met where the test accuracy is no lower too. A fit that would take a minute or more was given fewer
     epochs, which the note says, and so are fewer rows. One thread each; R counts the call alone. LOGM and SVC:
     whole fits, start included; C 16 and gamma 2^-7 are the best of the paper's grid on a fifth of the training set

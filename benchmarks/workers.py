@@ -20,10 +20,29 @@ class NoAnswer(Exception):
     """Why a worker gave none, in one sentence."""
 
 
-def threads_of(threads: int) -> dict[str, str]:
-    """Settings that hold BLAS and OpenMP to so many threads."""
-    names = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
-    return dict.fromkeys(names, str(threads))
+def so_many(threads: int) -> str:
+    """The number of threads in words."""
+    return f"{threads} thread" if threads == 1 else f"{threads} threads"
+
+
+def environment(threads: int | None = None, **more: str) -> dict[str, str]:
+    """Variables of a new process: it finds this package, and holds BLAS and OpenMP to so many threads."""
+    found = {**os.environ, **more}
+    found["PYTHONPATH"] = os.pathsep.join(filter(None, [str(_SCRIPT.parents[2]), os.environ.get("PYTHONPATH")]))
+    if threads is not None:
+        names = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+        found.update(dict.fromkeys(names, str(threads)))
+    return found
+
+
+def last_line(code: str, *arguments: str, threads: int | None = None, **more: str) -> str:
+    """The last line that Python code prints in a process of its own."""
+    command = [sys.executable, "-W", "ignore", "-c", code, *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment(threads, **more), check=False)
+    if done.returncode:
+        words = (done.stderr.strip() or f"exit status {done.returncode}").splitlines()[-1]
+        raise RuntimeError(f"A process of the benchmark failed: {words}")
+    return done.stdout.strip().splitlines()[-1]
 
 
 class Worker:
@@ -37,7 +56,7 @@ class Worker:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._said,
-            env={**os.environ, **threads_of(threads), "PYTHONWARNINGS": "ignore"},
+            env=environment(threads, PYTHONWARNINGS="ignore"),
         )
 
     def ask(self, timeout: float | None = None, **request: Any) -> dict[str, Any]:

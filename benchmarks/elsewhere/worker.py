@@ -218,7 +218,8 @@ X <- reals("X", {n}); y <- codes("y", {n})
 start <- list(x = reals("W", {m}), cl = codes("L", {m}))
 seconds <- system.time(found <- {model}(X, y, start, niter = {epochs} * {n}{settings}))[3]
 answers <- lvqtest(found, reals("X_test", {n_test}))
-writeBin(as.integer(as.character(answers)), file.path(folder, "answers"), size = 4); cat(seconds)
+writeBin(as.integer(as.character(answers)), file.path(folder, "answers"), size = 4)
+cat(seconds, as.character(packageVersion("class")))
 """
 
 
@@ -241,7 +242,8 @@ def r_class(job, data):
         if done.returncode:
             raise RuntimeError((done.stderr.strip() or "Rscript failed").splitlines()[-1])
         answers = np.fromfile(os.path.join(folder, "answers"), dtype=np.int32)
-        return {"seconds": float(done.stdout.split()[-1]), "answers": answers}
+        seconds, version = done.stdout.split()[-2:]
+        return {"seconds": float(seconds), "version": version, "answers": answers}
 
     return fit, lambda model, X: model["answers"]
 
@@ -288,12 +290,13 @@ def answers(job):
         begin = time.perf_counter()
         model = fit(request["epochs"])
         seconds = time.perf_counter() - begin
+        told = {}
         if isinstance(model, dict):
-            seconds = model["seconds"]
+            seconds, told = model["seconds"], {"version": model["version"]}
         epochs = getattr(model, "n_iter_", None)
         epochs = int(np.max(epochs)) if epochs is not None else request["epochs"]
         right = np.asarray(predict(model, data.X_test)).ravel() == data.y_test
-        return {"seconds": seconds, "accuracy": float(right.mean()), "epochs": max(1, epochs)}
+        return {"seconds": seconds, "accuracy": float(right.mean()), "epochs": max(1, epochs), **told}
 
     def of_predict(request):
         if "model" not in kept:
