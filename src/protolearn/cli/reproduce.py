@@ -6,7 +6,8 @@ import argparse
 import shlex
 import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -76,7 +77,7 @@ def run(options: argparse.Namespace) -> int:
                     seed=options.seed,
                     jobs=options.jobs,
                     resume=options.resume,
-                    watch=shown.add,
+                    watch=partial(shown.add, experiment.costs),
                 )
     except KeyboardInterrupt:
         _finish(chosen, read(folder, chosen, quick=options.quick), folder, options)
@@ -121,9 +122,8 @@ class _TimeLeft:
     """The progress, in units of what rows cost, and how long the rest will take at the pace of this run."""
 
     def __init__(self, jobs: list[Job], options: argparse.Namespace) -> None:
-        self.costs = {name: experiment.costs.get(name, 1.0) for experiment, sets, _ in jobs for name in sets}
         self.left = sum(
-            self.costs[unit.dataset]
+            experiment.costs.get(unit.dataset, 1.0)
             for experiment, sets, methods in jobs
             for unit in experiment.units(sets, methods, options.repeats or experiment.repeats, options.seed)
         )
@@ -132,9 +132,9 @@ class _TimeLeft:
         self.progress = Progress("reproducing", total=self.left)
         self.current = ""
 
-    def add(self, unit: Unit, seconds: float) -> None:
+    def add(self, costs: Mapping[str, float], unit: Unit, seconds: float) -> None:
         """One more row; those that were there already took no time."""
-        cost = self.costs[unit.dataset]
+        cost = costs.get(unit.dataset, 1.0)
         self.left -= cost
         if seconds:
             self.begin = time.monotonic() - seconds if self.begin is None else self.begin
@@ -161,6 +161,8 @@ def _finish(paper: Paper, rows: Rows, folder: Path, options: argparse.Namespace)
     for found, blocks in shown:
         print(emphasised(found.heading))
         _print(blocks or ["No data set is complete yet."])
+    for failure in rows.failures():
+        print(failure)
 
     def command(tables: Sequence[Table]) -> str:
         whole = not options.table and len(tables) == len(paper.tables)

@@ -247,6 +247,16 @@ class Rows:
         methods = list(methods)
         return [name for name in names if all(counts[name, method] == folds for method in methods)]
 
+    def failures(self) -> list[str]:
+        """A sentence for each data set and method of which a row has no figure."""
+        found = {
+            (row["dataset"], row["method"]): row["more"].get("error", "")
+            for rows in self.of.values()
+            for row in rows
+            if math.isnan(row["value"])
+        }
+        return [f"{method} on {dataset} failed: {why}" for (dataset, method), why in found.items()]
+
     def counts(self, experiment: str) -> tuple[int, int]:
         """Folds of a repeat, and the number of repeats, of the rows that are there."""
         rows = self.of.get(experiment, ())
@@ -345,8 +355,8 @@ def _made_from(experiment: Experiment, seed: int) -> dict[str, Any]:
     }
 
 
-def quick_note(paper: Paper, tables: Sequence[Table]) -> str:
-    """What a quick run leaves out of the experiments that some tables show."""
+def quick_note(paper: Paper, tables: Sequence[Table] = ()) -> str:
+    """What a quick run leaves out of the experiments that some tables show; of all without tables."""
     parts = []
     for experiment, _ in paper.chosen([table.number for table in tables]):
         whole, small = experiment.protocol, experiment.small()
@@ -379,6 +389,7 @@ def write_page(folder: Path, paper: Paper, rows: Rows, shown: Shown, command: st
     lead = paragraph(paper.about(rows), "lead")
     if rows.quick:
         lead += paragraph(quick_note(paper, [table for table, _ in shown]), "lead")
+    lead += "".join(paragraph(failure) for failure in rows.failures())
     sections = [
         Section(f"table-{table.number}", table.heading, page_body(blocks, table.number))
         for table, blocks in shown
