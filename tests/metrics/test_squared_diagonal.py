@@ -112,18 +112,3 @@ def test_registered_names():
         assert isinstance(METRICS[name], SquaredDiagonal)
     with pytest.raises(ValueError, match="initial must be one of"):
         SquaredDiagonal(initial="zeros").check()
-
-
-def test_pull_may_be_sparse():
-    from scipy import sparse
-
-    data = make_data()
-    for name, metric in METRICS.items():
-        positions = np.random.RandomState(2).randn(6, 3)
-        labels = np.repeat(np.arange(3), 2)
-        prototypes: PrototypeSet = metric.start(positions, labels, data)
-        pull = sparse.random_array((data.n_samples, 6), density=0.3, rng=np.random.default_rng(0)).tocsr()
-        for dense, thin in zip(
-            metric.gradient(data.X, prototypes, pull.toarray()), metric.gradient(data.X, prototypes, pull), strict=True
-        ):
-            np.testing.assert_allclose(thin, dense, atol=1e-12, err_msg=name)

@@ -10,6 +10,7 @@ import numpy as np
 from numba import njit, types
 
 from protolearn.compiled import matrix, stack, vector
+from protolearn.metrics.pulls import Pull
 from protolearn.parameters import check_choice
 from protolearn.prototypes import PrototypeSet
 from protolearn.registry import Registry
@@ -21,7 +22,7 @@ METRICS = Registry("metric")
 SCOPES = ("global", "class", "prototype")
 NORMALIZATIONS = ("mean", "sum")
 # Distances of one block from which a compiled loop pays for being compiled.
-_WORTH_A_LOOP = 100_000
+_WORTH_A_LOOP = 20_000
 
 
 def fill_signature(number: Any) -> Any:
@@ -135,13 +136,28 @@ class Metric:
         """Squared distances, (n_samples, n_prototypes)."""
         raise NotImplementedError("abstract: a metric measures distances")
 
+    def distances_by_prototype(self, X: np.ndarray, prototypes: PrototypeSet) -> np.ndarray:
+        """Squared distances, (n_prototypes, n_samples): for loops that run across the samples."""
+        return np.ascontiguousarray(self.distances(X, prototypes).T)
+
     def distances_of_row(self, prototypes: PrototypeSet) -> Callable[[np.ndarray], np.ndarray]:
         """A function of one row for callers with one row at a time: all that can be is done beforehand."""
         return lambda x: self.distances(x[None], prototypes)[0]
 
-    def gradient(self, X: np.ndarray, prototypes: PrototypeSet, pull: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Sums over the samples of pull dD/dm and of pull dD/dtheta; pull[n, i] = d loss_n / d D_ni, also sparse."""
+    def moments(self, X: np.ndarray, prototypes: PrototypeSet, pull: Pull) -> tuple[np.ndarray, ...]:
+        """Sums over the samples that `gradient_of` needs; those of several blocks add up.
+
+        pull : d loss_n / d D_ni for each sample n and prototype i
+        """
         raise NotImplementedError("abstract: a metric has a gradient")
+
+    def gradient_of(self, prototypes: PrototypeSet, moments: tuple[np.ndarray, ...]) -> tuple[np.ndarray, np.ndarray]:
+        """Sums over the samples of pull dD/dm and of pull dD/dtheta, from their moments."""
+        raise NotImplementedError("abstract: a metric has a gradient")
+
+    def gradient(self, X: np.ndarray, prototypes: PrototypeSet, pull: Pull) -> tuple[np.ndarray, np.ndarray]:
+        """Sums over the samples of pull dD/dm and of pull dD/dtheta."""
+        return self.gradient_of(prototypes, self.moments(X, prototypes, pull))
 
     def project(self, theta: np.ndarray) -> np.ndarray:
         """The nearest valid parameters, in the sense the paper uses."""
@@ -164,17 +180,10 @@ class Metric:
         raise NotImplementedError("abstract: a metric has compiled parts")
 
 
-def centred(X: np.ndarray, positions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Samples and prototypes moved so that the prototypes' mean is the origin.
-
-    |x|^2 - 2 x'm + |m|^2 loses all digits when the data lies far from the origin; distances do not care where it is.
-    Nothing is moved where the origin is among the prototypes: no digit to gain, and a copy of X to lose.
-    """
-    origin = positions.mean(axis=0)
-    away = positions - origin
-    if origin @ origin * len(positions) <= np.vdot(away, away):
-        return X, positions
-    return X - origin, away
+def centred(X: np.ndarray, prototypes: PrototypeSet) -> tuple[np.ndarray, np.ndarray]:
+    """Samples and prototypes moved so that the prototypes' mean is the origin, where that gains digits."""
+    origin, positions = prototypes.centring
+    return X if origin is None else X - origin, positions
 
 
 def expanded_distances(X: np.ndarray, positions: np.ndarray) -> np.ndarray:

@@ -18,6 +18,7 @@ from protolearn.metrics.base import (
     finish_signature,
     step_signature,
 )
+from protolearn.metrics.pulls import Pull
 from protolearn.prototypes import PrototypeSet
 
 if TYPE_CHECKING:
@@ -51,10 +52,13 @@ class Diagonal(Metric):
         return (mean_weight**2 if relative else 1.0) / squared_half_range
 
     def distances(self, X: np.ndarray, prototypes: PrototypeSet) -> np.ndarray:
-        X, W = centred(X, prototypes.positions)
-        weights = prototypes.theta[prototypes.slot]
-        constant = np.einsum("ij,ij,ij->i", weights, W, W)[:, None]
-        D = _powers(X) @ np.hstack([-2.0 * weights * W, weights, constant]).T
+        X, W = centred(X, prototypes)
+        D = _powers(X) @ _factors(W, prototypes).T
+        return np.maximum(D, 0.0, out=D)
+
+    def distances_by_prototype(self, X: np.ndarray, prototypes: PrototypeSet) -> np.ndarray:
+        X, W = centred(X, prototypes)
+        D = _factors(W, prototypes) @ _powers(X).T
         return np.maximum(D, 0.0, out=D)
 
     def distances_of_row(self, prototypes: PrototypeSet) -> Callable[[np.ndarray], np.ndarray]:
@@ -66,16 +70,20 @@ class Diagonal(Metric):
 
         return measure
 
-    def gradient(self, X: np.ndarray, prototypes: PrototypeSet, pull: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        X, W = centred(X, prototypes.positions)
-        d = X.shape[1]
-        sums = pull.T @ _powers(X)
+    def moments(self, X: np.ndarray, prototypes: PrototypeSet, pull: Pull) -> tuple[np.ndarray, ...]:
+        X, _ = centred(X, prototypes)
+        return (pull.T @ _powers(X),)
+
+    def gradient_of(self, prototypes: PrototypeSet, moments: tuple[np.ndarray, ...]) -> tuple[np.ndarray, np.ndarray]:
+        (sums,) = moments
+        _, W = prototypes.centring
+        d = W.shape[1]
         first, second, mass = sums[:, :d], sums[:, d : 2 * d], sums[:, 2 * d :]
         by_prototype = second - 2.0 * W * first + mass * W * W
         if self.scope == "prototype":
-            theta = by_prototype.astype(prototypes.theta.dtype, copy=False)
+            theta = by_prototype
         else:
-            theta = np.zeros_like(prototypes.theta)
+            theta = np.zeros(prototypes.theta.shape, dtype=by_prototype.dtype)
             np.add.at(theta, prototypes.slot, by_prototype)
         return -2.0 * prototypes.theta[prototypes.slot] * (first - mass * W), theta
 
@@ -101,9 +109,9 @@ class Diagonal(Metric):
             slot=prototypes.slot,
             labels=prototypes.labels,
             work=np.full(1, self.total(d) / d, dtype=dtype),
-            fill=fill_weighted.of(dtype),
-            step=step_weighted.of(dtype),
-            finish=clip_and_normalise.of(dtype),
+            fill=fill_weighted.argument(dtype),
+            step=step_weighted.argument(dtype),
+            finish=clip_and_normalise.argument(dtype),
             unpack=lambda W, T: (W, T[:, 0, :]),
         )
 
@@ -111,6 +119,12 @@ class Diagonal(Metric):
 def _powers(X: np.ndarray) -> np.ndarray:
     """x, x^2 and 1 side by side: one matrix product then does the work of three and of the passes that add them."""
     return np.hstack([X, X * X, np.ones((len(X), 1), dtype=X.dtype)])
+
+
+def _factors(W: np.ndarray, prototypes: PrototypeSet) -> np.ndarray:
+    """What the powers of a sample are multiplied by, for each prototype."""
+    weights = prototypes.theta[prototypes.slot]
+    return np.hstack([-2.0 * weights * W, weights, np.einsum("ij,ij,ij->i", weights, W, W)[:, None]])
 
 
 METRICS.add("relevance", Diagonal("global"))

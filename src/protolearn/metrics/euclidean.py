@@ -20,6 +20,7 @@ from protolearn.metrics.base import (
     squared_differences,
     step_signature,
 )
+from protolearn.metrics.pulls import Pull
 from protolearn.prototypes import PrototypeSet
 
 if TYPE_CHECKING:
@@ -45,14 +46,23 @@ class Euclidean(Metric):
         return np.empty((n_slots, 0))
 
     def distances(self, X: np.ndarray, prototypes: PrototypeSet) -> np.ndarray:
-        return expanded_distances(*centred(X, prototypes.positions))
+        return expanded_distances(*centred(X, prototypes))
+
+    def distances_by_prototype(self, X: np.ndarray, prototypes: PrototypeSet) -> np.ndarray:
+        X, W = centred(X, prototypes)
+        return expanded_distances(W, X)
 
     def distances_of_row(self, prototypes: PrototypeSet) -> Callable[[np.ndarray], np.ndarray]:
         return squared_differences(prototypes.positions)
 
-    def gradient(self, X: np.ndarray, prototypes: PrototypeSet, pull: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        X, W = centred(X, prototypes.positions)
-        return -2.0 * (pull.T @ X - pull.sum(axis=0)[:, None] * W), np.zeros_like(prototypes.theta)
+    def moments(self, X: np.ndarray, prototypes: PrototypeSet, pull: Pull) -> tuple[np.ndarray, ...]:
+        X, _ = centred(X, prototypes)
+        return pull.T @ X, pull.sum(axis=0)
+
+    def gradient_of(self, prototypes: PrototypeSet, moments: tuple[np.ndarray, ...]) -> tuple[np.ndarray, np.ndarray]:
+        first, mass = moments
+        _, W = prototypes.centring
+        return -2.0 * (first - mass[:, None] * W), np.zeros_like(prototypes.theta)
 
     def pack(self, prototypes: PrototypeSet) -> Packed:
         n_prototypes, n_features = prototypes.positions.shape
@@ -66,9 +76,9 @@ class Euclidean(Metric):
             slot=prototypes.slot,
             labels=prototypes.labels,
             work=np.empty(0, dtype=dtype),
-            fill=(fill_columns if by_column else fill_rows).of(dtype),
-            step=(step_column if by_column else step_row).of(dtype),
-            finish=nothing_to_learn.of(dtype),
+            fill=(fill_columns if by_column else fill_rows).argument(dtype),
+            step=(step_column if by_column else step_row).argument(dtype),
+            finish=nothing_to_learn.argument(dtype),
             unpack=lambda W, T: (W.T if by_column else W, theta),
         )
 

@@ -18,6 +18,7 @@ from protolearn.metrics.base import (
     step_signature,
 )
 from protolearn.metrics.diagonal import Diagonal
+from protolearn.metrics.pulls import Pull
 from protolearn.parameters import check_choice
 from protolearn.prototypes import PrototypeSet
 
@@ -69,8 +70,14 @@ class SquaredDiagonal(Metric):
     def distances(self, X: np.ndarray, prototypes: PrototypeSet) -> np.ndarray:
         return Diagonal(self.scope).distances(X, _with_squares(prototypes))
 
-    def gradient(self, X: np.ndarray, prototypes: PrototypeSet, pull: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        positions, by_square = Diagonal(self.scope).gradient(X, _with_squares(prototypes), pull)
+    def distances_by_prototype(self, X: np.ndarray, prototypes: PrototypeSet) -> np.ndarray:
+        return Diagonal(self.scope).distances_by_prototype(X, _with_squares(prototypes))
+
+    def moments(self, X: np.ndarray, prototypes: PrototypeSet, pull: Pull) -> tuple[np.ndarray, ...]:
+        return Diagonal(self.scope).moments(X, prototypes, pull)
+
+    def gradient_of(self, prototypes: PrototypeSet, moments: tuple[np.ndarray, ...]) -> tuple[np.ndarray, np.ndarray]:
+        positions, by_square = Diagonal(self.scope).gradient_of(_with_squares(prototypes), moments)
         return positions, 2.0 * prototypes.theta * by_square
 
     def pack(self, prototypes: PrototypeSet) -> Packed:
@@ -81,9 +88,9 @@ class SquaredDiagonal(Metric):
             slot=prototypes.slot,
             labels=prototypes.labels,
             work=np.empty(0, dtype=dtype),
-            fill=fill_squared.of(dtype),
-            step=step_squared.of(dtype),
-            finish=descend.of(dtype),
+            fill=fill_squared.argument(dtype),
+            step=step_squared.argument(dtype),
+            finish=descend.argument(dtype),
             unpack=lambda W, T: (W, T[:, 0, :]),
         )
 

@@ -113,7 +113,7 @@ class _Stream:
         loss = objective.loss
         kernel = ahead_epoch if self.ahead else field_epoch if isinstance(loss, FieldLoss) else pair_epoch
         self.epoch = kernel.of(dtype)
-        self.loss = loss.coefficients.of(dtype)
+        self.loss = loss.coefficients.argument(dtype)
         learns_metric = objective.metric.adaptive and plan.metric_rate > 0
         self.gradient = np.zeros(self.packed.theta.shape if learns_metric else (0, 0, 0), dtype=dtype)
         self.rates = np.ones(len(start)) if plan.rates is None else plan.rates.copy()
