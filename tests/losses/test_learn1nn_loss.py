@@ -6,6 +6,7 @@ import pytest
 from protolearn.data import TrainingSet
 from protolearn.losses import LOSSES
 from protolearn.metrics import METRICS
+from protolearn.metrics.pulls import PairPull
 from protolearn.schedules import constant
 from protolearn.solvers import SOLVERS, Objective, Plan
 from protolearn.solvers.batch import coefficients, mean_gradient

@@ -8,7 +8,6 @@ from protolearn.data import TrainingSet
 from protolearn.losses import LOSSES
 from protolearn.metrics import METRICS
 from protolearn.metrics.squared_diagonal import SquaredDiagonal, class_spread
-from protolearn.prototypes import PrototypeSet
 from protolearn.schedules import constant
 from protolearn.solvers import SOLVERS, Objective, Plan
 from protolearn.solvers.batch import mean_gradient
