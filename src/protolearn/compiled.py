@@ -41,6 +41,14 @@ def stack(number: Any) -> Any:
     return types.Array(number, 3, "C")
 
 
+def aligned_zeros(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+    """Zeros that begin on a cache line: a vector that crosses two lines takes two loads."""
+    size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    memory = np.zeros(size + 64, dtype=np.uint8)
+    first = -memory.ctypes.data % 64
+    return memory[first : first + size].view(dtype).reshape(shape)
+
+
 class Compiled:
     """A plain function and the signature to compile it for, once a number type is known.
 

@@ -26,26 +26,29 @@ _WORTH_A_LOOP = 20_000
 
 
 def fill_signature(number: Any) -> Any:
-    """fill(x, W, T, slot, work, D): the squared distances of one sample to all prototypes."""
+    """fill(x, W, T, slot, work, D): the squared distances of one sample to all prototypes.
+
+    D has room for a multiple of 16 of them; what a function writes behind the last prototype means nothing.
+    """
     return types.void(
         vector(number), matrix(number), stack(number), vector(types.int64), vector(number), vector(number)
     )
 
 
 def step_signature(number: Any) -> Any:
-    """step(x, W, T, slot, i, pull, eta, G, work): add to G and move prototype i.
+    """step(x, W, T, slot, chosen, pulls, etas, G, work): add to G and move the chosen prototypes.
 
-    `pull` is c_i = d loss / d D_i. G[slot[i]] += c_i dD_i / dtheta where G is not empty, with the position before the
-    move; then the position moves by -eta c_i dD_i / dm_i.
+    For each i among `chosen`, with its pull c_i = d loss / d D_i and its rate eta_i beside it: G[slot[i]] += c_i dD_i /
+    dtheta where G is not empty, with the position before the move; then the position moves by -eta_i c_i dD_i / dm_i.
     """
     return types.void(
         vector(number),
         matrix(number),
         stack(number),
         vector(types.int64),
-        types.int64,
-        types.float64,
-        types.float64,
+        vector(types.int64),
+        vector(types.float64),
+        vector(types.float64),
         stack(number),
         vector(number),
     )

@@ -193,43 +193,45 @@ def fill_mapped(x, W, T, slot, work, D):
 
 
 @compiled(step_signature, fastmath=VECTORISED)
-def step_mapped(x, W, T, slot, i, pull, eta, G, work):
+def step_mapped(x, W, T, slot, chosen, pulls, etas, G, work):
     """G += c 2 (Omega v) v', then m += 2 eta c Omega' (Omega v), bounded; work ends in the average weight."""
-    d = x.shape[0]
-    omega = T[slot[i]]
-    rows = omega.shape[0]
-    v = work[:d]
-    move = work[d : 2 * d]
-    u = work[2 * d : 2 * d + rows]
-    length = 0.0
-    for j in range(d):
-        v[j] = x[j] - W[i, j]
-        move[j] = 0
-        length += v[j] * v[j]
-    for r in range(rows):
-        row = omega[r]
-        s = x.dtype.type(0)
+    for p in range(chosen.shape[0]):
+        i, pull, eta = chosen[p], pulls[p], etas[p]
+        d = x.shape[0]
+        omega = T[slot[i]]
+        rows = omega.shape[0]
+        v = work[:d]
+        move = work[d : 2 * d]
+        u = work[2 * d : 2 * d + rows]
+        length = 0.0
         for j in range(d):
-            s += row[j] * v[j]
-        u[r] = s
-        for j in range(d):
-            move[j] += s * row[j]
-    if G.shape[0] > 0:
+            v[j] = x[j] - W[i, j]
+            move[j] = 0
+            length += v[j] * v[j]
         for r in range(rows):
-            g = G[slot[i], r]
-            c = x.dtype.type(2.0 * pull * u[r])
+            row = omega[r]
+            s = x.dtype.type(0)
             for j in range(d):
-                g[j] += c * v[j]
-    moved = 0.0
-    for j in range(d):
-        moved += move[j] * move[j]
-    factor = 2.0 * eta * pull
-    most = max(1.0, abs(factor) * work[2 * d + rows])
-    if factor * factor * moved > most * most * length:
-        factor = np.sign(factor) * most * np.sqrt(length / moved)
-    share = x.dtype.type(factor)
-    for j in range(d):
-        W[i, j] += share * move[j]
+                s += row[j] * v[j]
+            u[r] = s
+            for j in range(d):
+                move[j] += s * row[j]
+        if G.shape[0] > 0:
+            for r in range(rows):
+                g = G[slot[i], r]
+                c = x.dtype.type(2.0 * pull * u[r])
+                for j in range(d):
+                    g[j] += c * v[j]
+        moved = 0.0
+        for j in range(d):
+            moved += move[j] * move[j]
+        factor = 2.0 * eta * pull
+        most = max(1.0, abs(factor) * work[2 * d + rows])
+        if factor * factor * moved > most * most * length:
+            factor = np.sign(factor) * most * np.sqrt(length / moved)
+        share = x.dtype.type(factor)
+        for j in range(d):
+            W[i, j] += share * move[j]
 
 
 @compiled(finish_signature, fastmath=VECTORISED)

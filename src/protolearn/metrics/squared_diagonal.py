@@ -155,24 +155,26 @@ def fill_squared(x, W, T, slot, work, D):
 
 
 @compiled(step_signature, fastmath=VECTORISED)
-def step_squared(x, W, T, slot, i, pull, eta, G, work):
+def step_squared(x, W, T, slot, chosen, pulls, etas, G, work):
     """G_j += c 2 w_j (x_j - m_j)^2, then m_j += 2 eta c w_j^2 (x_j - m_j), both times the factors in `work`, if any."""
-    d = x.shape[0]
-    one = x.dtype.type(1)
-    m = W[i]
-    w = T[slot[i], 0]
-    free = work.shape[0] > 0
-    if G.shape[0] > 0:
-        g = G[slot[i], 0]
-        c = x.dtype.type(2.0 * pull)
-        at = W.shape[0] * d + slot[i] * d
+    for p in range(chosen.shape[0]):
+        i, pull, eta = chosen[p], pulls[p], etas[p]
+        d = x.shape[0]
+        one = x.dtype.type(1)
+        m = W[i]
+        w = T[slot[i], 0]
+        free = work.shape[0] > 0
+        if G.shape[0] > 0:
+            g = G[slot[i], 0]
+            c = x.dtype.type(2.0 * pull)
+            at = W.shape[0] * d + slot[i] * d
+            for j in range(d):
+                v = x[j] - m[j]
+                g[j] += c * w[j] * v * v * (work[at + j] if free else one)
+        share = x.dtype.type(2.0 * eta * pull)
         for j in range(d):
-            v = x[j] - m[j]
-            g[j] += c * w[j] * v * v * (work[at + j] if free else one)
-    share = x.dtype.type(2.0 * eta * pull)
-    for j in range(d):
-        factor = share * w[j] * w[j] * (work[i * d + j] if free else one)
-        m[j] += min(max(factor, -one), one) * (x[j] - m[j])
+            factor = share * w[j] * w[j] * (work[i * d + j] if free else one)
+            m[j] += min(max(factor, -one), one) * (x[j] - m[j])
 
 
 @compiled(finish_signature, fastmath=VECTORISED)
