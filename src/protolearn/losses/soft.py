@@ -63,7 +63,7 @@ def decays(D, labels, k, slope, own, rival, C):
         near = own if mine else rival
         finite = D[i] < np.inf
         gap = slope * ((D[i] if finite else 0.0) - (near if finite else 0.0))
-        within = finite and gap < NEGLIGIBLE
+        within = finite & (gap < NEGLIGIBLE)
         e = decay(gap if within else NEGLIGIBLE)
         e = e if within else 0.0
         C[i] = e

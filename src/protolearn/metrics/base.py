@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numba import njit, types
 
-from protolearn.compiled import matrix, stack, vector
+from protolearn.compiled import compiled, matrix, stack, vector, vectorised
 from protolearn.metrics.pulls import Pull
 from protolearn.parameters import check_choice
 from protolearn.prototypes import PrototypeSet
@@ -23,6 +23,8 @@ SCOPES = ("global", "class", "prototype")
 NORMALIZATIONS = ("mean", "sum")
 # Distances of one block from which a compiled loop pays for being compiled.
 _WORTH_A_LOOP = 20_000
+# Samples that are compared with all prototypes at a time.
+_AT_A_TIME = 1024
 
 
 def fill_signature(number: Any) -> Any:
@@ -143,6 +145,13 @@ class Metric:
         """Squared distances, (n_prototypes, n_samples): for loops that run across the samples."""
         return np.ascontiguousarray(self.distances(X, prototypes).T)
 
+    def linear_forms(self, prototypes: PrototypeSet) -> tuple[np.ndarray, np.ndarray] | None:
+        """a_i and b_i such that D_i = b_i + a_i'x + what is the same for all prototypes, x from `prototypes.centring`.
+
+        Who wants to know the nearest only needs no more. None where prototypes have different metrics.
+        """
+        return None
+
     def distances_of_row(self, prototypes: PrototypeSet) -> Callable[[np.ndarray], np.ndarray]:
         """A function of one row for callers with one row at a time: all that can be is done beforehand."""
         return lambda x: self.distances(x[None], prototypes)[0]
@@ -222,3 +231,40 @@ def distances_from_products(D, row_norms, column_norms):
         for i in range(m):
             d = (number(-2) * D[r, i] + norm) + column_norms[i]
             D[r, i] = number(0) if d < number(0) else d
+
+
+@compiled(
+    lambda number: types.boolean(
+        matrix(number),  # products, one prototype a row
+        vector(number),  # constants
+        vector(types.int64),  # labels
+        vector(types.int64),  # codes
+    )
+)
+def nearest_labels(products, constants, labels, codes):
+    """The label of the least constant + product of each column, the lowest index on a tie; False if one is no number.
+
+    Runs across the samples, some of them at a time: the least values so far stay in the first-level cache.
+    """
+    n = products.shape[1]
+    least = np.empty(_AT_A_TIME, products.dtype)
+    index = np.empty(_AT_A_TIME, np.int32)
+    for begin in range(0, n, _AT_A_TIME):
+        count = min(_AT_A_TIME, n - begin)
+        least[:] = np.inf
+        for i in range(products.shape[0]):
+            nearer(products[i, begin : begin + count], constants[i], np.int32(i), least, index)
+        for c in range(count):
+            if not abs(least[c]) < np.inf:
+                return False
+            codes[begin + c] = labels[index[c]]
+    return True
+
+
+@vectorised
+def nearer(products, constant, i, least, index):
+    """Note prototype i where it is the nearest so far."""
+    for c in range(products.shape[0]):
+        value = products[c] + constant
+        index[c] = i if value < least[c] else index[c]
+        least[c] = value if value < least[c] else least[c]

@@ -61,6 +61,13 @@ class Diagonal(Metric):
         D = _factors(W, prototypes) @ _powers(X).T
         return np.maximum(D, 0.0, out=D)
 
+    def linear_forms(self, prototypes: PrototypeSet) -> tuple[np.ndarray, np.ndarray] | None:
+        if len(prototypes.theta) > 1:
+            return None
+        W = prototypes.centring[1]
+        weighted = prototypes.theta[0] * W
+        return -2.0 * weighted, np.einsum("ij,ij->i", weighted, W)
+
     def distances_of_row(self, prototypes: PrototypeSet) -> Callable[[np.ndarray], np.ndarray]:
         weights = prototypes.theta[prototypes.slot]
 

@@ -52,6 +52,10 @@ class Euclidean(Metric):
         X, W = centred(X, prototypes)
         return expanded_distances(W, X)
 
+    def linear_forms(self, prototypes: PrototypeSet) -> tuple[np.ndarray, np.ndarray]:
+        W = prototypes.centring[1]
+        return -2.0 * W, np.einsum("ij,ij->i", W, W)
+
     def distances_of_row(self, prototypes: PrototypeSet) -> Callable[[np.ndarray], np.ndarray]:
         return squared_differences(prototypes.positions)
 

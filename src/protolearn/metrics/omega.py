@@ -107,6 +107,13 @@ class Omega(Metric):
         D += constants[:, None]
         return np.maximum(D, 0.0, out=D)
 
+    def linear_forms(self, prototypes: PrototypeSet) -> tuple[np.ndarray, np.ndarray] | None:
+        if len(prototypes.theta) > 1:
+            return None
+        omega = prototypes.theta[0]
+        mapped = prototypes.centring[1] @ omega.T
+        return -2.0 * mapped @ omega, np.einsum("ij,ij->i", mapped, mapped)
+
     def distances_of_row(self, prototypes: PrototypeSet) -> Callable[[np.ndarray], np.ndarray]:
         theta, slot = prototypes.theta, prototypes.slot
         if len(theta) == 1:

@@ -73,6 +73,9 @@ class SquaredDiagonal(Metric):
     def distances_by_prototype(self, X: np.ndarray, prototypes: PrototypeSet) -> np.ndarray:
         return Diagonal(self.scope).distances_by_prototype(X, _with_squares(prototypes))
 
+    def linear_forms(self, prototypes: PrototypeSet) -> tuple[np.ndarray, np.ndarray] | None:
+        return Diagonal(self.scope).linear_forms(_with_squares(prototypes))
+
     def moments(self, X: np.ndarray, prototypes: PrototypeSet, pull: Pull) -> tuple[np.ndarray, ...]:
         return Diagonal(self.scope).moments(X, prototypes, pull)
 
