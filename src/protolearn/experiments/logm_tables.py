@@ -221,7 +221,9 @@ def differences(sets: Sequence[str], measured: Figures, rows: Rows) -> str:
     found = []
     for name in sets:
         gap = float(np.mean([measured[name][m] - TABLE_5[name][m] for m in PROTOTYPE_METHODS]))
-        folds = np.mean([values[name][m] for m in PROTOTYPE_METHODS], axis=0)
+        # A repeat that has only begun gives some methods more folds than others.
+        common = min(len(values[name][m]) for m in PROTOTYPE_METHODS)
+        folds = np.mean([values[name][m][:common] for m in PROTOTYPE_METHODS], axis=0)
         error = 100 * float(np.std(folds, ddof=1)) / np.sqrt(len(folds)) if len(folds) > 1 else np.inf
         if abs(gap) > max(2 * error, 1.0):
             cause = CAUSES.get(name, "no cause found")
