@@ -20,17 +20,6 @@ def test_data_sets_are_read_from_the_folder():
     assert len(y) + len(y_test) == 20000
 
 
-def test_missing_data_says_where_it_looks(monkeypatch, tmp_path):
-    with pytest.raises(FileNotFoundError, match="no data set 'nothing'"):
-        load("nothing")
-    monkeypatch.setenv("PROTOLEARN_DATA", str(tmp_path / "no"))
-    with pytest.raises(FileNotFoundError, match="not a folder"):
-        load("iris")
-    monkeypatch.delenv("PROTOLEARN_DATA")
-    with pytest.raises(FileNotFoundError, match="is not set"):
-        load("iris")
-
-
 def test_sections_are_replaced_and_the_rest_stays(tmp_path):
     path = tmp_path / "fidelity.md"
     write_section(path, "one", "first")

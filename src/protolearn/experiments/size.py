@@ -190,7 +190,7 @@ def best_of_ours(rows: Sequence[dict[str, str]], name: str, budget: int) -> dict
 
 
 def report(rows: Sequence[dict[str, str]]) -> str:
-    """Test accuracy in percent, one line a set and budget, and how ours spend their bytes."""
+    """Test accuracy in percent, one line a set and budget, the best in bold, and how ours spend their bytes."""
     others = [method for method in METHODS if "shrunk" not in method]
     lines = []
     for name in SETS:
@@ -199,9 +199,11 @@ def report(rows: Sequence[dict[str, str]]) -> str:
             if ours is None:
                 continue
             found = {row["method"]: row for row in rows if row["set"] == name and int(row["budget"]) == budget}
-            cells = [_percent(found.get(method)) for method in others]
+            cells = [_percent(row) for row in (ours, *(found.get(method) for method in others))]
+            best = max(cells, key=lambda cell: float(cell or 0.0))
             how = f"{ours['method'].split(',')[0]}: {ours['detail']}, {ours['bytes']} bytes"
-            lines.append((name, f"{budget // 1024} kB", f"**{100 * float(ours['test']):.1f}**", *cells, how))
+            cells = [f"**{cell}**" if cell == best else cell for cell in cells]
+            lines.append((name, f"{budget // 1024} kB", *cells, how))
         for text, used, accuracy in PUBLISHED.get(name, []):
             lines.append((name, f"{used / 1024:.0f} kB", "", "", "", "", f"{text}: {100 * accuracy:.1f}"))
     return table(("set", "bytes", "protolearn", *others, "how"), lines)
