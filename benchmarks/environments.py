@@ -79,8 +79,9 @@ class Environments:
         return python
 
     def version(self, name: str, package: str) -> str:
-        """The version of a package in an environment that is ready."""
-        return json.loads((self.folder / name / _READY).read_text(encoding="utf-8"))["versions"].get(package, "")
+        """The version of a package in an environment; nothing where that is not ready."""
+        ready = self.folder / name / _READY
+        return json.loads(ready.read_text(encoding="utf-8"))["versions"].get(package, "") if ready.is_file() else ""
 
 
 def _is_ready(place: Path, recipe: Recipe) -> bool:

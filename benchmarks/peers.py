@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,13 +13,15 @@ from benchmarks.case import Request, installed
 from benchmarks.environments import CannotBeMade
 from benchmarks.measurements import Measurement, Ratio, median, ratio, spread, where
 from benchmarks.problems import PROBLEMS, store
-from benchmarks.workers import NoAnswer, Worker, so_many, workers
+from benchmarks.workers import NoAnswer, Worker, so_many
 
 EPOCHS, PER_CLASS = 30, 5
 # Where EPOCHS would take too long, the time of fewer is scaled: as many as take so long.
 _SCALED_SECONDS = 12.0
 # A fit of seconds is repeated often, one of a minute once or twice.
 _ALL_REPEATS_SECONDS = 75.0
+# Imports and data, on a machine that may be busy.
+_LOADING_SECONDS = 180.0
 
 
 @dataclass(frozen=True)
@@ -126,89 +129,93 @@ def interpreter(rival: Rival, request: Request) -> Path | str:
     """The Python that has the library."""
     if rival.environment is None:
         return sys.executable
-    if request.peers is None:
-        raise CannotBeMade("left out; --peers runs it")
+    assert request.peers is not None
     return request.peers.python(rival.environment)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A rival that runs: with how many rows, for how many epochs, how often."""
+
+    rival: Rival
+    worker: Worker
+    rows: int
+    epochs: int
+    repeats: int
 
 
 def compare(part: str, request: Request) -> list[Measurement]:
     """One method on one data set: ours and every peer in turn."""
     method, _, problem = part.partition("-")
     data, n, path = store(problem, request.folder, PER_CLASS, request.quick)
-    rivals, jobs = [], []
-    for rival in METHODS[method][1]:
-        try:
-            python = interpreter(rival, request)
-        except CannotBeMade as error:
-            if request.peers is not None:
-                request.tell(f"  {rival.library}: {error}")
-            continue
-        rows = rival.rows if rival.rows and rival.rows < n else None
-        rivals.append((rival, rows or n))
-        jobs.append(
-            ({"library": rival.library, "model": rival.model, "data": str(path), "rows": rows, **rival.job}, python)
-        )
     epochs = 3 if request.quick else EPOCHS
     found: list[Measurement] = []
-    with workers(jobs, request.threads) as started:
-        plans = [_plan(worker, request, epochs) for worker in started]
+
+    def row(rival: Rival, measure: str, unit: str, value: float, repeat: int, version: str, note: str) -> Measurement:
+        setting = f"{rival.setting}, {so_many(request.threads)}"
+        return Measurement(part, data, method, rival.library, setting, measure, unit, value, repeat, version, note)
+
+    def failed(rival: Rival, error: Exception) -> None:
+        request.tell(f"  {rival.library}: {error}")
+        found.append(row(rival, "no result", "", 0.0, 0, _version(rival, request), str(error)))
+
+    with ExitStack() as running:
+        entries = []
+        for rival in METHODS[method][1]:
+            if rival.environment is not None and request.peers is None:
+                continue
+            rows = rival.rows if rival.rows and rival.rows < n else None
+            job = {"library": rival.library, "model": rival.model, "data": str(path), "rows": rows, **rival.job}
+            try:
+                worker = Worker(job, interpreter(rival, request), request.threads)
+                running.callback(worker.close)
+                entries.append(Entry(rival, worker, rows or n, *_plan(worker, request, epochs)))
+            except (CannotBeMade, NoAnswer) as error:
+                failed(rival, error)
         for repeat in range(request.repeats):
-            for (rival, rows), worker, plan in zip(rivals, started, plans, strict=True):
-                if plan is not None and repeat < plan[1]:
-                    found += _one_fit(part, data, method, rival, rows, n, worker, plan, repeat, epochs, request)
+            for entry in list(entries):
+                if repeat >= entry.repeats:
+                    continue
+                try:
+                    answer = entry.worker.ask(10 * request.seconds, do="fit", epochs=entry.epochs)
+                except NoAnswer as error:
+                    failed(entry.rival, error)
+                    entries.remove(entry)
+                    continue
+                note = [f"{answer['epochs']} of {epochs} epochs"] if answer["epochs"] < epochs else []
+                note += [f"{entry.rows} of {n} rows"] if entry.rows < n else []
+                values = {
+                    ("fit", "s"): answer["seconds"],
+                    ("epochs", ""): answer["epochs"],
+                    ("per epoch and sample", "us"): 1e6 * answer["seconds"] / answer["epochs"] / entry.rows,
+                    ("test accuracy", ""): answer["accuracy"],
+                }
+                version = answer.get("version") or _version(entry.rival, request)
+                found += [
+                    row(entry.rival, *name, value, repeat, version, ", ".join(note)) for name, value in values.items()
+                ]
     return found
 
 
-def _plan(worker: Worker, request: Request, epochs: int) -> tuple[int, int] | None:
-    """How many epochs a fit is given and how often it is repeated; a first fit compiles and loads what it needs."""
-    try:
-        worker.ask(2 * request.seconds, do="fit", epochs=1)
-        one = worker.ask(2 * request.seconds, do="fit", epochs=1)["seconds"]
-        each = one
-        if one * epochs > request.seconds and one < request.seconds / 6:
-            each = max((worker.ask(2 * request.seconds, do="fit", epochs=3)["seconds"] - one) / 2, one / 10)
-    except NoAnswer as error:
-        request.tell(f"  {error}")
-        return None
+def _version(rival: Rival, request: Request) -> str:
+    if rival.environment is None:
+        return installed(rival.package)
+    return request.peers.version(rival.environment, rival.package) if request.peers is not None else ""
+
+
+def _plan(worker: Worker, request: Request, epochs: int) -> tuple[int, int]:
+    """How many epochs a fit is given and how often it is repeated; a first fit compiles what it needs."""
+    worker.ask(_LOADING_SECONDS, do="load")
+    most = 2 * request.seconds
+    each = worker.ask(most, do="fit", epochs=1)["seconds"]
+    if each < request.seconds / 6:
+        each = one = worker.ask(most, do="fit", epochs=1)["seconds"]
+        if one * epochs > request.seconds:
+            # Without what a fit costs before its first epoch.
+            each = max((worker.ask(most, do="fit", epochs=3)["seconds"] - one) / 2, one / 10)
     if each * epochs > request.seconds:
         epochs = max(1, min(epochs, int(_SCALED_SECONDS / each)))
     return epochs, max(1, min(request.repeats, int(_ALL_REPEATS_SECONDS / (each * epochs))))
-
-
-def _one_fit(
-    part: str,
-    data: str,
-    method: str,
-    rival: Rival,
-    rows: int,
-    n: int,
-    worker: Worker,
-    plan: tuple[int, int],
-    repeat: int,
-    epochs: int,
-    request: Request,
-) -> list[Measurement]:
-    try:
-        answer = worker.ask(10 * request.seconds, do="fit", epochs=plan[0])
-    except NoAnswer as error:
-        request.tell(f"  {error}")
-        return []
-    note = [f"{answer['epochs']} of {epochs} epochs"] if answer["epochs"] < epochs else []
-    note += [f"{rows} of {n} rows"] if rows < n else []
-    version = answer.get("version") or installed(rival.package)
-    if rival.environment is not None and request.peers is not None:
-        version = request.peers.version(rival.environment, rival.package)
-    setting = f"{rival.setting}, {so_many(request.threads)}"
-    values = {
-        ("fit", "s"): answer["seconds"],
-        ("epochs", ""): answer["epochs"],
-        ("per epoch and sample", "us"): 1e6 * answer["seconds"] / answer["epochs"] / rows,
-        ("test accuracy", ""): answer["accuracy"],
-    }
-    return [
-        Measurement(part, data, method, rival.library, setting, measure, unit, value, repeat, version, ", ".join(note))
-        for (measure, unit), value in values.items()
-    ]
 
 
 def _of(rows: Sequence[Measurement], library: str, setting: str, measure: str) -> list[Measurement]:
@@ -225,7 +232,7 @@ def ratios(rows: Sequence[Measurement]) -> list[Ratio]:
     for part in NAMES:
         here = where(rows, part=part)
         ours = [source for source in _sources(here) if source[0] == "protolearn"]
-        theirs = [source for source in _sources(here) if source[0] != "protolearn"]
+        theirs = [source for source in _sources(here) if source[0] != "protolearn" and _of(here, *source, "fit")]
         if not ours or not theirs:
             continue
         fastest = min(theirs, key=lambda source: median(_of(here, *source, "per epoch and sample")))
@@ -268,6 +275,11 @@ def table_rows(rows: Sequence[Measurement]) -> list[tuple]:
         here = where(rows, part=part)
         for source in _sources(here):
             fits = _of(here, *source, "fit")
+            if not fits:
+                failed = _of(here, *source, "no result")[0]
+                library = f"{source[0]} {failed.version}".strip()
+                found.append((here[0].task, here[0].data, library, source[1], "", "", "", 0, failed.note))
+                continue
             library = f"{source[0]} {fits[0].version}".strip()
             each = spread(_of(here, *source, "per epoch and sample"))
             accuracy = f"{median(_of(here, *source, 'test accuracy')):.4f}"

@@ -86,11 +86,12 @@ def _in_turn(
 ) -> list[Measurement]:
     jobs, taken = [], []
     for rival in rivals:
+        if rival.environment is not None and request.peers is None:
+            continue
         try:
             python = interpreter(rival, request)
         except CannotBeMade as error:
-            if request.peers is not None:
-                request.tell(f"  {rival.library}: {error}")
+            request.tell(f"  {rival.library}: {error}")
             continue
         if rival.library == "faiss" and not installed("faiss-cpu"):
             request.tell("  faiss is not installed; pip install protolearn[bench] brings it")

@@ -3,8 +3,9 @@
     python worker.py '{"library": "sklvq", "model": "GLVQ", "data": "digits.npz", ...}'
 
 A line of JSON on the standard input asks for one fit or one prediction, a line on the standard output answers with its
-seconds: {"do": "fit", "epochs": 30} or {"do": "predict"}. The file holds X, y, X_test, y_test, and W with its labels L,
-the start that every library gets which takes one. Needs numpy and the library, nothing of ours, and old versions do.
+seconds: {"do": "fit", "epochs": 30} or {"do": "predict"}; {"do": "load"} loads what they need. The file holds X, y,
+X_test, y_test, and W with its labels L, the start that every library gets which takes one. Needs numpy and the library,
+nothing of ours, and old versions do.
 """
 
 import json
@@ -309,7 +310,8 @@ def answers(job):
         same = float((np.asarray(found).ravel() == data.y_test).mean())
         return {"seconds": seconds, "rows": len(data.X_test), "same": same}
 
-    return lambda request: {"fit": of_fit, "predict": of_predict}[request["do"]](request)
+    ways = {"load": lambda request: {}, "fit": of_fit, "predict": of_predict}
+    return lambda request: ways[request["do"]](request)
 
 
 def main():

@@ -10,6 +10,7 @@ from protolearn.losses import FieldLoss, Loss, NearestLoss
 from protolearn.metrics import Metric
 from protolearn.metrics.base import Packed
 from protolearn.metrics.euclidean import Euclidean
+from protolearn.metrics.omega import Omega
 from protolearn.prototypes import PrototypeSet
 from protolearn.schedules import annealed
 from protolearn.solvers.ahead import ahead_epoch, looks_ahead, pack_rows, rows_ahead
@@ -18,6 +19,7 @@ from protolearn.solvers.batch import classification_error
 from protolearn.solvers.euclidean_epochs import euclidean_pair_epoch, euclidean_rule_epoch
 from protolearn.solvers.keeping import make_keeper
 from protolearn.solvers.kernels import class_starts, field_epoch, pair_epoch, rule_epoch, searched_by_class
+from protolearn.solvers.omega_epoch import omega_pair_epoch
 from protolearn.threads import one_blas_thread
 
 # A call of the kernel costs 0.2 to 0.4 ms: long blocks hide it, and 8 MB of gathered rows do not hurt.
@@ -261,7 +263,9 @@ def _kernel(loss: Loss, metric: Metric) -> Compiled:
         return field_epoch
     if isinstance(metric, Euclidean):
         return euclidean_rule_epoch if isinstance(loss, NearestLoss) else euclidean_pair_epoch
-    return rule_epoch if isinstance(loss, NearestLoss) else pair_epoch
+    if isinstance(loss, NearestLoss):
+        return rule_epoch
+    return omega_pair_epoch if isinstance(metric, Omega) else pair_epoch
 
 
 def _factors(plan: Plan, start: PrototypeSet, objective: Objective, work: np.ndarray) -> np.ndarray:
