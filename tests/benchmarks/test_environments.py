@@ -64,9 +64,10 @@ def test_the_others_are_measured_where_an_environment_cannot_be_made(failing, tm
 
 
 def test_a_worker_says_what_went_wrong(tmp_path):
-    with workers([({"library": "no such", "data": str(tmp_path / "none.npz")}, sys.executable)]) as (worker,):
-        with pytest.raises(NoAnswer, match="^no such failed: FileNotFoundError"):
-            worker.ask(do="fit", epochs=1)
+    job = {"library": "no such", "data": str(tmp_path / "none.npz")}
+    why = "^no such failed: FileNotFoundError"
+    with workers([(job, sys.executable)]) as (worker,), pytest.raises(NoAnswer, match=why):
+        worker.ask(do="fit", epochs=1)
 
 
 def test_a_slow_worker_is_ended(tmp_path):
