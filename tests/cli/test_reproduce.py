@@ -34,7 +34,12 @@ def test_prints_tables_and_writes_rows_and_page(done, capsys):
     rows = read_rows(done / "logm-small.csv", COLUMNS)
     assert {row["method"] for row in rows} == {"LOGM", "SVM", "GLVQ"}
     assert len(rows) == 15
-    assert run("--show", "--out", str(done)) == 0
+    figures = done.parent / "results" / "logm.csv"
+    assert run("--show", "--out", str(done), "--figures", str(figures)) == 0
+    lines = figures.read_text().splitlines()
+    assert lines[0] == "experiment,dataset,method,repeat,fold,value"
+    assert lines[1].startswith("small,hepatitis,GLVQ,0,0,")
+    assert len(lines) == 16
     printed = capsys.readouterr().out
     assert printed.count("No data set is complete yet.") == 4
     page = (done / "logm.html").read_text()

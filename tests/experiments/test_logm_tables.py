@@ -99,3 +99,22 @@ def test_sets_that_are_not_complete_wait():
     rows = Rows({"small": [row("iris", "LOGM", 0.9), row("iris", "LOGM", 0.9, fold=1)]})
     assert show_table_5(rows) == show_table_7(rows) == show_table_8(rows) == []
     assert per_cent(rows, "small") == {"iris": {"LOGM": 90.0}}
+
+
+def test_a_difference_that_the_folds_do_not_explain_is_named():
+    def rows(shift):
+        return Rows(
+            {
+                "small": [
+                    row(name, method, (TABLE_5[name][method] + shift + fold % 2) / 100, fold=fold)
+                    for name in ("iris", "breast")
+                    for method in TABLE_5["iris"]
+                    for fold in range(10)
+                ]
+            }
+        )
+
+    assert "more than a point and twice its standard error over our folds: none." in show_table_5(rows(0.0))[2]
+    found = show_table_5(rows(2.0))[2]
+    assert "`breast` +2.5 (standard error 0.2): the paper counts 10 features" in found
+    assert "`iris` +2.5 (standard error 0.2): no cause found." in found

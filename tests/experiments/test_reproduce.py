@@ -13,6 +13,7 @@ import pytest
 
 from protolearn.experiments import PAPERS, logm
 from protolearn.experiments.protocols import LOGM_SMALL, Protocol
+from protolearn.experiments.publishing import quick_note, write_page, write_section_of
 from protolearn.experiments.report import Beside, Drawing, Sheet, beside, markdown, page_body
 from protolearn.experiments.reproduce import (
     COLUMNS,
@@ -25,12 +26,9 @@ from protolearn.experiments.reproduce import (
     Unit,
     one_row,
     paper,
-    quick_note,
     read,
     row_file,
     run,
-    write_page,
-    write_section_of,
 )
 from protolearn.experiments.rows import read_rows
 
@@ -253,4 +251,6 @@ def test_diabetes_is_pima_in_other_folds():
 
 
 def test_what_a_quick_run_leaves_out_is_said():
-    assert "8 of 22 data sets, the first 5 of 10 folds, 18 of 125 settings" in quick_note(paper("logm"))
+    assert "8 of 22 data sets, the first 5 of 10 folds, 18 of 125 settings" in quick_note(
+        paper("logm"), paper("logm").tables
+    )

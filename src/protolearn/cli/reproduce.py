@@ -40,6 +40,7 @@ def add(commands: argparse._SubParsersAction) -> None:
     command.add_argument("--resume", action="store_true", help="go on with the rows that are in the folder")
     command.add_argument("--show", action="store_true", help="run nothing: the tables of the rows that are there")
     command.add_argument("--docs", type=Path, metavar="FILE", help="also replace the section in this Markdown file")
+    command.add_argument("--figures", type=Path, metavar="FILE", help="also write the figures of all folds to this CSV")
     command.add_argument("--seed", type=int, default=0, help="of the folds and of the methods (default 0)")
     command.set_defaults(run=run)
 
@@ -154,7 +155,7 @@ class _TimeLeft:
 
 def _finish(paper: Paper, rows: Rows, folder: Path, options: argparse.Namespace) -> None:
     """Print the tables; write the page, and the section where one is asked for."""
-    from protolearn.experiments.reproduce import write_page, write_section_of
+    from protolearn.experiments.publishing import write_figures, write_page, write_section_of
 
     tables = [paper.table(number) for number in options.table] or list(paper.tables)
     shown = [(found, found.show(rows)) for found in tables]
@@ -171,6 +172,9 @@ def _finish(paper: Paper, rows: Rows, folder: Path, options: argparse.Namespace)
 
     page = write_page(folder, paper, rows, shown, command(tables))
     print(f"Written: {page}")
+    if options.figures:
+        write_figures(options.figures, rows)
+        print(f"Written: {options.figures}")
     if options.docs:
         written = write_section_of(options.docs, paper, rows, shown, command)
         print(f"Written: {', '.join(written)} in {options.docs}")

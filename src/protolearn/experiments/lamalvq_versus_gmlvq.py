@@ -32,6 +32,16 @@ for _update, _without in (("glvq", "LaMaLVQ, GLVQ update"), ("lama", "LaMaLVQ, b
             _with = f"{_update} and {_setting}"
             MODELS[_with] = LaMaLVQ(N_PROTOTYPES, update=_update, **COMMON, **{_setting: _value})
             ONE_REMEDY.append((f"`{_setting}={_value!r}`, {_update} update", _without, _with))
+# Stale targets where there are few of them: the model with targets kept, and with targets refreshed.
+FEW_TARGETS: dict[str, Any] = {}
+FEW_PAIRS: list[tuple[str, str, str]] = []
+for _few in (3, 10):
+    for _update in ("glvq", "lama"):
+        _kept = f"{_update} update, {_few} targets"
+        for _name, _refresh in ((_kept, False), (f"{_kept}, refreshed", True)):
+            _settings = {**COMMON, "n_neighbors": _few, "update": _update, "refresh_targets": _refresh}
+            FEW_TARGETS[_name] = LaMaLVQ(N_PROTOTYPES, **_settings)
+        FEW_PAIRS.append((_kept, _kept, f"{_kept}, refreshed"))
 
 
 def measure(unit: Unit) -> Outcome:
@@ -39,7 +49,7 @@ def measure(unit: Unit) -> Outcome:
     data = load(unit.dataset)
     train, test = unit.protocol.split(data, unit.fold, unit.seed)
     X, X_test = unit.protocol.scaled(data.X[train], data.X[test])
-    model = clone(MODELS[unit.method]).fit(X, data.y[train])
+    model = clone((MODELS | FEW_TARGETS)[unit.method]).fit(X, data.y[train])
     return Outcome(1.0 - model.score(X_test, data.y[test]))
 
 
@@ -72,14 +82,35 @@ def show(rows: Rows) -> list[Block]:
             f"hindsight. The remedies lower or keep the error on {helped[0]} sets with the GLVQ update and on "
             f"{helped[1]} with the batch update."
         )
-    single = []
-    for title, without, with_it in ONE_REMEDY:
-        sets = [name for name in complete if {without, with_it} <= set(means[name])]
+    single = _pairs(rows, ONE_REMEDY, complete)
+    if single:
+        header = ("remedy", "without", "with", "sets better", "sets worse")
+        blocks.append(Sheet("One remedy at a time, mean test error % over the sets", header, single))
+    return blocks
+
+
+def show_few_targets(rows: Rows) -> list[Block]:
+    """What refreshing the targets does where there are few of them."""
+    complete = rows.complete("versus", FEW_TARGETS)
+    lines = _pairs(rows, FEW_PAIRS, complete)
+    if not lines:
+        return []
+    header = ("model", "kept", "refreshed", "sets better", "sets worse")
+    return [
+        "As against GMLVQ (the same sets, folds and settings), but with 3 and 10 targets instead of 50, each with "
+        f"targets kept and with `refresh_targets=True`. Sets: {', '.join(complete)}.",
+        Sheet("Mean test error % over the sets", header, lines),
+    ]
+
+
+def _pairs(rows: Rows, pairs: list[tuple[str, str, str]], names: list[str]) -> tuple[tuple[str, ...], ...]:
+    """Title, mean errors of a model without and with something, and on how many sets it does better and worse."""
+    means = rows.means("versus")
+    lines = []
+    for title, without, with_it in pairs:
+        sets = [name for name in names if {without, with_it} <= set(means[name])]
         if sets:
             before, after = (np.round([means[name][model] for name in sets], 4) for model in (without, with_it))
             errors = f"{100 * before.mean():.2f}", f"{100 * after.mean():.2f}"
-            single.append((title, *errors, str(np.sum(after < before)), str(np.sum(after > before))))
-    if single:
-        header = ("remedy", "without", "with", "sets better", "sets worse")
-        blocks.append(Sheet("One remedy at a time, mean test error % over the sets", header, tuple(single)))
-    return blocks
+            lines.append((title, *errors, str(np.sum(after < before)), str(np.sum(after > before))))
+    return tuple(lines)

@@ -27,7 +27,7 @@ from protolearn.experiments.datasets import DataSet, load
 from protolearn.experiments.logm_published import TABLE_5, TABLE_5_METHODS, TABLE_8_METHODS
 from protolearn.experiments.logm_tables import about, show_table_3, show_table_5, show_table_7, show_table_8
 from protolearn.experiments.protocols import LOGM_LARGE, LOGM_SMALL, SVM_GRID
-from protolearn.experiments.reproduce import Experiment, Outcome, Paper, Quick, Table, Unit
+from protolearn.experiments.reproduce import Experiment, Outcome, Paper, Quick, Table, Unit, shared_by_methods
 from protolearn.experiments.shared_fits import SharedFits
 
 _ALL = ("regularization", "n_prototypes", "learning_rate")
@@ -72,7 +72,7 @@ def _data(name: str, dtype: type) -> DataSet:
 
 
 class _Fold:
-    """The parts of one fold, prepared once for all methods."""
+    """The parts of one fold."""
 
     def __init__(self, unit: Unit) -> None:
         protocol = unit.protocol
@@ -89,16 +89,7 @@ class _Fold:
         self.final = SharedFits(X, y, unit.seed)
 
 
-_LATEST: dict[tuple, _Fold] = {}
-
-
-def _fold(unit: Unit) -> _Fold:
-    """The fold of a unit; the last one is kept, since units of one fold come one after the other."""
-    key = repr(unit.protocol), unit.dataset, unit.repeat, unit.fold, unit.seed
-    if key not in _LATEST:
-        _LATEST.clear()
-        _LATEST[key] = _Fold(unit)
-    return _LATEST[key]
+_prepared = shared_by_methods(_Fold)
 
 
 def settings_of(method: str, grid: Mapping[str, tuple]) -> Iterator[dict[str, Any]]:
@@ -117,7 +108,7 @@ def settings_of(method: str, grid: Mapping[str, tuple]) -> Iterator[dict[str, An
 
 def measure(unit: Unit) -> Outcome:
     """Test accuracy with the settings that did best on the hold-out."""
-    fold = _fold(unit)
+    fold = _prepared(unit)
     model = METHODS[unit.method][0].seeded(unit.seed)
     if unit.protocol.epochs and "max_iter" in model.get_params() and not isinstance(model, SVC):
         model.set_params(max_iter=unit.protocol.epochs)
