@@ -1,1 +1,1 @@
-"""Speed and memory beside references, as ratios taken in one run. Run one as `python -m benchmarks.online`."""
+"""Speed and memory beside references, as ratios taken in one run: `python -m benchmarks`."""

@@ -1,26 +1,112 @@
-"""Peak memory of one call, apart from what imports and compiling left behind."""
+"""Memory: the most that a fit holds, with its data, beyond what imports and compiling left behind."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any
+
+from benchmarks.case import Case, Request, installed, one_row
+from benchmarks.drawing import draw_bars
+from benchmarks.measurements import Measurement, Ratio, median, ratio, spread, where
+from benchmarks.workers import last_line
+
+ROWS, FEATURES = 200_000, 64
+
+CODE = """
+import numpy as np, protolearn
+from benchmarks.peak import peak_of
+rng = np.random.default_rng(0)
+y = rng.integers(0, 4, {n})
+X = rng.standard_normal(({n}, {d}), dtype=np.float32)
+X[:, 0] += y
+small = slice(0, 2000)
+make = lambda: protolearn.{call}
+make().fit(X[small], y[small])
+print(peak_of(lambda: make().fit(X, y), X.nbytes)[0], X.nbytes)
+"""
+FITS = [
+    "LOGM(5, max_iter=2)",
+    "LOGM(5, max_iter=2, init='random')",
+    "LOGM(5, max_iter=2, metric='local_relevance')",
+    "LOGM(5, max_iter=2, solver='lbfgs')",
+    "LOGM(5, max_iter=2, solver='adam')",
+    "LOGM(5, max_iter=2, solver='gradient', metric='omega')",
+    "RSLVQ(5, max_iter=2)",
+    "LVQ1(5, max_iter=2)",
+    "GMLVQ(1, max_iter=2, n_components=4)",
+    "NearestPrototype(5, init='balance')",
+]
 
 
-def _status(name: str) -> int:
-    found = re.search(rf"{name}:\s+(\d+) kB", Path("/proc/self/status").read_text())
-    if found is None:
-        raise OSError(f"/proc/self/status has no {name}; the memory benchmarks need Linux.")
-    return int(found[1]) * 1024
+def peaks(part: str, request: Request) -> list[Measurement]:
+    """Each fit in a process of its own."""
+    n = 20_000 if request.quick else ROWS
+    found = []
+    for call in FITS[:1] if request.quick else FITS:
+        code = CODE.format(n=n, d=FEATURES, call=call)
+        for repeat in range(request.repeats):
+            peak, size = (int(word) for word in last_line(code).split())
+            for measure, value in (("peak", peak), ("data", size)):
+                found.append(
+                    one_row(
+                        part=part, data=f"{n} x {FEATURES} float32", task=call, setting="fit", measure=measure,
+                        unit="MB", value=value / 1e6, repeat=repeat, version=installed("protolearn"),
+                    )
+                )  # fmt: skip
+    return found
 
 
-def peak_of(call: Callable[[], Any], data_bytes: int) -> tuple[int, Any]:
-    """The most bytes held during the call, `data_bytes` included, beyond those held before; and what it returns.
+def _allowed(rows: Sequence[Measurement], task: str) -> float:
+    return 3 * median(where(rows, task=task, measure="data")) + 50
 
-    Linux forgets the high mark of a process, which compiling would set, when a 5 is written to clear_refs.
-    """
-    Path("/proc/self/clear_refs").write_text("5")
-    before = _status("VmRSS")
-    result = call()
-    return _status("VmHWM") - before + data_bytes, result
+
+def _tasks(rows: Sequence[Measurement]) -> list[str]:
+    return list(dict.fromkeys(row.task for row in rows))
+
+
+def ratios(rows: Sequence[Measurement]) -> list[Ratio]:
+    """Peak, data included, against three times the data and 50 MB."""
+    found = []
+    for task in _tasks(rows):
+        peak = where(rows, task=task, measure="peak")
+        allowed = [one_row(measure="", unit="MB", value=_allowed(rows, task), repeat=row.repeat) for row in peak]
+        found.append(ratio(peak, allowed, f"{task}, {peak[0].data}", "3 X + 50 MB", most=1.0))
+    return [one for one in found if one is not None]
+
+
+def tables(rows: Sequence[Measurement]) -> list[tuple[str, Sequence[str], list[tuple]]]:
+    """Megabytes."""
+    body = [
+        (
+            f"`{task}`",
+            spread(where(rows, task=task, measure="peak")),
+            f"{median(where(rows, task=task, measure='data')):.0f}",
+            f"{_allowed(rows, task):.0f}",
+        )
+        for task in _tasks(rows)
+    ]
+    return [("Megabytes", ("fit", "peak, data included", "data", "3 X + 50 MB"), body)]
+
+
+def draw(rows: Sequence[Measurement], path: Path) -> None:
+    """Peaks beside what is allowed."""
+    tasks = _tasks(rows)
+    series = {
+        "peak, data included": [median(where(rows, task=task, measure="peak")) for task in tasks],
+        "data": [median(where(rows, task=task, measure="data")) for task in tasks],
+    }
+    allowed = _allowed(rows, tasks[0]) if tasks else 0.0
+    draw_bars(tasks, series, path, "MB", {f"wanted: below 3 X + 50 MB = {allowed:.0f} MB": allowed})
+
+
+CASE = Case(
+    name="memory",
+    line="memory: the most that a fit holds beside three times its data and 50 MB",
+    duration="1 minute",
+    parts={"peaks": partial(peaks, "peaks")},
+    ratios=ratios,
+    tables=tables,
+    draw=draw,
+    text="Peak of resident memory during the fit, in a process that has compiled before (Linux only).",
+)

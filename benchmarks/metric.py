@@ -1,151 +1,76 @@
-"""Metric learning beside the peers: the same objective, the same targets, cost and time.
+"""LMNN beside pylmnn and metric-learn: the same objective, the same targets, cost and time.
 
-    python -m benchmarks.metric data FOLDER                  standardised training sets as npz files
-    python -m benchmarks.metric peers FOLDER PYTHON          pylmnn and metric_learn, by an interpreter that has them
-    python -m benchmarks.metric ours FOLDER [--docs docs]    our LMNN beside the peers' files: cost, time, memory
-
-pylmnn 1.6.4 and metric-learn 0.7.0 need Python 3.11, scikit-learn 1.5.2, numpy 1.23.5 and scipy 1.10.1. Costs are all
-computed here, from the learned matrices, with every triple and weights of one half. Times are by the clock, with as
-many threads as each library takes: run both on a machine that does nothing else.
+Costs are all computed here, from the learned matrices, with every triple and weights of one half. Times are by the
+clock, with as many threads as each library takes.
 """
 
 from __future__ import annotations
 
-import argparse
 import subprocess
-import sys
 import time
-import types
 import warnings
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
-K = 3
+from benchmarks.case import Case, Request, installed, one_row
+from benchmarks.drawing import draw_ratios
+from benchmarks.environments import CannotBeMade
+from benchmarks.measurements import Measurement, Ratio, median, ratio, spread, where
+from benchmarks.peak import peak_of
+from benchmarks.problems import styles
+
+TARGETS = 3
 SMALL = ("iris", "wine", "glass", "vehicle", "wdbc")
-# Set and allowed steps: the two made sets by both, the two official training parts until they converge.
-JOBS = [("made_32", 30), ("made_256", 30), *((name, 1000) for name in SMALL), ("letter", 500), ("usps", 500)]
-HEADER = ("set", "solver (steps allowed)", "cost", "steps", "seconds", "peak MB", "x faster", "x faster to its cost")
-SETS = ("iris", "wine", "glass", "vehicle", "wdbc", "segment", "usps", "letter", "made_32", "made_256")
+# Set, steps allowed and the peers that finish on it: the two made sets by both, the official training parts until they
+# converge.
+JOBS: dict[str, tuple[int, tuple[str, ...]]] = {
+    "made32": (30, ("pylmnn",)),
+    "made256": (30, ("pylmnn",)),
+    **dict.fromkeys(SMALL, (1000, ("pylmnn", "metric-learn"))),
+    "letter": (500, ()),
+    "usps": (500, ()),
+}
+_SCRIPT = Path(__file__).parent / "elsewhere" / "lmnn.py"
 
 
-def made_256() -> tuple[np.ndarray, np.ndarray]:
-    """7291 x 256: forty styles in a space of 24 dimensions, bent into 256."""
-    random = np.random.RandomState(7)
-    spread = random.randn(24, 256) / np.sqrt(24)
-    styles = (random.randn(10, 24) * 0.5)[:, None, :] + random.randn(10, 4, 24) * 0.95
-    y, style = random.randint(0, 10, 7291), random.randint(0, 4, 7291)
-    hidden = styles[y, style] + random.randn(7291, 24) * 0.95 * np.linspace(1.6, 0.4, 24)
-    return np.tanh(hidden @ spread) + 0.25 * random.randn(7291, 256), y
-
-
-def write_data(folder: Path) -> None:
-    """One npz file a set."""
-    from sklearn.datasets import make_classification
+def standardised(name: str, quick: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Training rows with mean 0 and deviation 1, and codes of their classes."""
+    from sklearn.datasets import load_iris, make_classification
 
     from protolearn.experiments.datasets import load
 
-    folder.mkdir(parents=True, exist_ok=True)
-    for name in SETS:
-        if name == "made_32":
-            X, y = make_classification(
-                15000, 32, n_informative=16, n_redundant=8, n_classes=10, n_clusters_per_class=3, class_sep=1.5,
-                random_state=0,
-            )  # fmt: skip
-        elif name == "made_256":
-            X, y = made_256()
-        else:
-            data = load(name)
-            keep = slice(None) if data.is_test is None else ~data.is_test
-            X, y = data.X[keep], data.y[keep]
-        spread = X.std(axis=0)
-        codes = np.unique(y, return_inverse=True)[1]
-        np.savez(folder / f"{name}.npz", X=(X - X.mean(axis=0)) / np.where(spread > 0, spread, 1.0), y=codes)
-
-
-def run_peer(which: str, folder: Path, name: str, steps: int) -> None:
-    """Fit a peer and store its matrix."""
-    warnings.filterwarnings("ignore")
-    stored = np.load(folder / f"{name}.npz")
-    if which == "pylmnn":
-        # It imports GPyOpt, for a search over settings that is not used here.
-        methods = types.ModuleType("GPyOpt.methods")
-        methods.BayesianOptimization = None
-        sys.modules["GPyOpt"], sys.modules["GPyOpt.methods"] = types.ModuleType("GPyOpt"), methods
-        from pylmnn import LargeMarginNearestNeighbor
-
-        model = LargeMarginNearestNeighbor(n_neighbors=K, max_iter=steps, init="identity", random_state=0)
+    if name == "made32":
+        X, y = make_classification(
+            300 if quick else 15000, 32, n_informative=16, n_redundant=8, n_classes=10, n_clusters_per_class=3,
+            class_sep=1.5, random_state=0,
+        )  # fmt: skip
+    elif name == "made256":
+        X, y, _, _ = styles(300 if quick else 7291, 10)
+    elif name == "iris":
+        X, y = load_iris(return_X_y=True)
     else:
-        from metric_learn import LMNN
-
-        model = LMNN(n_neighbors=K, max_iter=steps, init="identity", random_state=0)
-    begin = time.perf_counter()
-    model.fit(stored["X"], stored["y"])
-    seconds = time.perf_counter() - begin
-    found = folder / f"{name}-{which}-{steps}.npz"
-    np.savez(found, omega=model.components_, seconds=seconds, steps=model.n_iter_)
-    print(which, name, f"{seconds:.2f} s", model.n_iter_, "steps", flush=True)
+        data = load(name)
+        keep = slice(None) if data.is_test is None else ~data.is_test
+        X, y = data.X[keep], data.y[keep]
+    spread_of = X.std(axis=0)
+    codes = np.unique(y, return_inverse=True)[1]
+    return (X - X.mean(axis=0)) / np.where(spread_of > 0, spread_of, 1.0), codes
 
 
-def run_peers(folder: Path, python: str) -> None:
-    """Every peer on every set it is compared on, each in a process of its own."""
-    jobs = [("pylmnn", name, steps) for name, steps in JOBS[: 2 + len(SMALL)]]
-    jobs += [("metric_learn", name, 1000) for name in SMALL]
-    for which, name, steps in jobs:
-        subprocess.run([python, __file__, "peer", str(folder), which, name, str(steps)], check=True)
-
-
-def run_ours(folder: Path, name: str, steps: int) -> list[tuple]:
-    """Fit ours twice, the first time to compile; its row of the table and those of the peers."""
-    from benchmarks.memory import peak_of
-    from protolearn import LMNN
+def costs(X: np.ndarray, y: np.ndarray) -> Callable[[np.ndarray], float]:
+    """The cost of a matrix on all triples."""
     from protolearn.solvers.triples import Candidates, TripleProblem
 
-    stored = np.load(folder / f"{name}.npz")
-    X, y = stored["X"], stored["y"]
-    problem = TripleProblem.among_points(X, y, K).with_targets(np.eye(X.shape[1]))
+    problem = TripleProblem.among_points(X, y, TARGETS).with_targets(np.eye(X.shape[1]))
 
     def cost(omega: np.ndarray) -> float:
         A, B = problem.mapped(omega)
         return Candidates(problem, omega, 0.0).sums(A, B, A[:, :0], B[:, :0]).cost
 
-    warnings.filterwarnings("ignore")
-    LMNN(K, max_iter=2).fit(X[::20], y[::20])
-    begin = time.perf_counter()
-    peak, model = peak_of(lambda: LMNN(K, max_iter=steps).fit(X, y), X.nbytes)
-    seconds = time.perf_counter() - begin
-    size = f"{name} {X.shape[0]} x {X.shape[1]}"
-    end = f"{cost(model.components_):.1f}"
-    rows = [(size, f"ours ({steps})", end, str(model.n_iter_), f"{seconds:.2f}", f"{peak / 2**20:.0f}", "", "")]
-    for path in sorted(folder.glob(f"{name}-*-{steps}.npz")):
-        peer = np.load(path)
-        theirs, aim = float(peer["seconds"]), cost(peer["omega"])
-        which = path.stem[len(name) + 1 : -len(str(steps)) - 1]
-        ratios = f"{theirs / seconds:.1f}", f"{theirs / seconds_to(X, y, aim):.1f}"
-        rows.append(("", f"{which} ({steps})", f"{aim:.1f}", str(int(peer["steps"])), f"{theirs:.2f}", "", *ratios))
-    for row in rows:
-        print(*row, sep=" | ", flush=True)
-    return rows
-
-
-def report(folder: Path, docs: Path | None) -> None:
-    """Ours on every set beside the peers, into the documentation where it is wanted."""
-    from protolearn.experiments.report import provenance, table, write_section
-
-    rows = [row for name, steps in JOBS for row in run_ours(folder, name, steps)]
-    if docs is None:
-        return
-    text = (
-        "## LMNN beside metric-learn and pylmnn\n\n"
-        "The same objective (3 targets, margin 1, mu one half) on the same standardised data with the same targets; "
-        "every cost is computed by us from the learned matrix with all triples. Seconds by the clock on two cores. "
-        '"x faster to its cost": the peer\'s time over the time we need to a cost that is no higher. The peers ran in '
-        "Python 3.11 with scikit-learn 1.5.2, numpy 1.23.5 and scipy 1.10.1, metric-learn 0.7.0 and pylmnn 1.6.4. Our "
-        "peak memory is that of the fit with its data, without imports and compiling.\n\n"
-        f"{table(HEADER, rows)}\n\n"
-        f"{provenance('python -m benchmarks.metric')}"
-    )
-    write_section(docs / "fidelity.md", "lmnn-peers", text)
+    return cost
 
 
 def seconds_to(X: np.ndarray, y: np.ndarray, aim: float) -> float:
@@ -161,7 +86,7 @@ def seconds_to(X: np.ndarray, y: np.ndarray, aim: float) -> float:
             raise Reached
 
     begin = time.perf_counter()
-    problem = TripleProblem.among_points(X, y, K).with_targets(np.eye(X.shape[1]))
+    problem = TripleProblem.among_points(X, y, TARGETS).with_targets(np.eye(X.shape[1]))
     try:
         solve_large_margin(problem, np.eye(X.shape[1]), tol=1e-6, watch=watch)
     except Reached:
@@ -169,24 +94,127 @@ def seconds_to(X: np.ndarray, y: np.ndarray, aim: float) -> float:
     return np.inf
 
 
-def main() -> None:
-    """Read the command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("action", choices=("data", "peers", "peer", "ours"))
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("rest", nargs="*")
-    parser.add_argument("--docs", type=Path, help="folder of fidelity.md, to write the table into it")
-    options = parser.parse_args()
-    if options.action == "data":
-        write_data(options.folder)
-    elif options.action == "peers":
-        run_peers(options.folder, *options.rest)
-    elif options.action == "peer":
-        which, name, steps = options.rest
-        run_peer(which, options.folder, name, int(steps))
-    else:
-        report(options.folder, options.docs)
+def measure(part: str, request: Request) -> list[Measurement]:
+    """Ours and the peers in turn."""
+    from protolearn import LMNN
+
+    X, y = standardised(part, request.quick)
+    steps, peers = JOBS[part]
+    steps = min(steps, 5) if request.quick else steps
+    cost = costs(X, y)
+    path = request.folder / f"metric-{part}.npz"
+    np.savez(path, X=X, y=y)
+    warnings.filterwarnings("ignore")
+    LMNN(TARGETS, max_iter=2).fit(X[::20] if len(X) > 1000 else X, y[::20] if len(X) > 1000 else y)
+    found: list[Measurement] = []
+
+    def add(library: str, version: str, repeat: int, **values: float) -> None:
+        units = {"time": "s", "time to its cost": "s", "peak": "MB"}
+        for name, value in values.items():
+            name = name.replace("_", " ")
+            found.append(
+                one_row(
+                    part=part, data=f"{part} {X.shape[0]} x {X.shape[1]}", task=f"LMNN, {steps} steps allowed",
+                    library=library, setting="all threads", measure=name, unit=units.get(name, ""), value=value,
+                    repeat=repeat, version=version,
+                )
+            )  # fmt: skip
+
+    for repeat in range(request.repeats):
+        begin = time.perf_counter()
+        peak, model = peak_of(lambda: LMNN(TARGETS, max_iter=steps).fit(X, y), X.nbytes)
+        seconds = time.perf_counter() - begin
+        end = cost(model.components_)
+        add(
+            "protolearn",
+            installed("protolearn"),
+            repeat,
+            time=seconds,
+            cost=end,
+            steps=model.n_iter_,
+            peak=peak / 2**20,
+        )
+        for library in peers if request.peers is not None else ():
+            result = request.folder / f"metric-{part}-{library}.npz"
+            try:
+                python = request.peers.python("lmnn")
+                command = [str(python), str(_SCRIPT), library, str(path), str(steps), str(TARGETS), str(result)]
+                subprocess.run(command, check=True, capture_output=True, text=True)
+            except CannotBeMade as error:
+                request.tell(f"  {library}: {error}")
+                peers = ()
+                break
+            except subprocess.CalledProcessError as error:
+                lines = error.stderr.strip().splitlines() or ["no message"]
+                request.tell(f"  {library} failed: {lines[-1]}")
+                peers = tuple(other for other in peers if other != library)
+                continue
+            with np.load(result) as stored:
+                theirs, reached, n = float(stored["seconds"]), cost(stored["omega"]), float(stored["steps"])
+            add(
+                library, request.peers.version("lmnn", library), repeat, time=theirs, cost=reached, steps=n,
+                time_to_its_cost=seconds_to(X, y, reached),
+            )  # fmt: skip
+    return found
 
 
-if __name__ == "__main__":
-    main()
+def ratios(rows: Sequence[Measurement]) -> list[Ratio]:
+    """How many times faster, whole and to the peer's cost."""
+    found: list[Ratio | None] = []
+    for part in JOBS:
+        here = where(rows, part=part)
+        ours = where(here, library="protolearn", measure="time")
+        for library in JOBS[part][1]:
+            theirs = where(here, library=library, measure="time")
+            if ours and theirs:
+                cost = (median(where(here, library=name, measure="cost")) for name in ("protolearn", library))
+                note = "cost {:.1f} against {:.1f}".format(*cost)
+                found.append(ratio(theirs, ours, f"LMNN, {ours[0].data}", library, note=note))
+                reach = where(here, library=library, measure="time to its cost")
+                found.append(ratio(theirs, reach, f"LMNN, {ours[0].data}", f"{library}, to its cost"))
+    return [one for one in found if one is not None]
+
+
+HEADER = ("set", "library", "cost", "steps", "seconds", "peak MB")
+
+
+def tables(rows: Sequence[Measurement]) -> list[tuple[str, Sequence[str], list[tuple]]]:
+    """Every fit."""
+    body = []
+    for source in dict.fromkeys((row.part, row.library) for row in rows):
+        here = where(rows, part=source[0], library=source[1])
+        of = {name: where(here, measure=name) for name in ("cost", "steps", "time", "peak")}
+        peak = f"{median(of['peak']):.0f}" if of["peak"] else ""
+        body.append(
+            (
+                f"{here[0].data}, {here[0].task.partition(', ')[2]}",
+                f"{source[1]} {here[0].version}".strip(),
+                f"{median(of['cost']):.1f}",
+                f"{median(of['steps']):.0f}",
+                spread(of["time"]),
+                peak,
+            )
+        )
+    return [("Every fit", HEADER, body)]
+
+
+def draw(rows: Sequence[Measurement], path: Path) -> None:
+    """The ratios."""
+    draw_ratios(ratios(rows), path, "times as fast")
+
+
+CASE = Case(
+    name="metric",
+    line="LMNN beside metric-learn and pylmnn: cost and time",
+    duration="3 minutes; 12 with --peers; most sets need PROTOLEARN_DATA",
+    parts={name: partial(measure, name) for name in JOBS},
+    ratios=ratios,
+    tables=tables,
+    draw=draw,
+    text="""
+    The same objective (3 targets, margin 1, mu one half) on the same standardised data with the same targets; every
+    cost is computed by us from the learned matrix with all triples. "To its cost": the peer's time over the time we
+    need to a cost that is no higher. Our peak memory is that of the fit with its data, without imports and
+    compiling. Times by the clock, each library with the threads it takes.
+    """,
+)

@@ -1,37 +1,48 @@
-"""Speed and memory of the reducers beside imbalanced-learn's, in one run on one machine.
-
-    PROTOLEARN_DATA=<folder> python -m benchmarks.reduction [--quick] [--docs docs]
+"""Reducers beside imbalanced-learn's: seconds and peak memory. On request the tables of docs/reduction.md.
 
 Each job runs in a process of its own; it is first run on a few rows, so that compiling is not counted (its time is in
 the column "first call"). The peak is what the call holds at most, with the data, beyond imports and compiled code.
-Prints the ratios.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
-import os
-import subprocess
-import sys
 import time
-from collections.abc import Callable
-from importlib.metadata import version
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from benchmarks.memory import peak_of
-from protolearn.experiments.datasets import load
-from protolearn.experiments.report import provenance, table, write_section
+from benchmarks.case import Case, Request, installed, one_row
+from benchmarks.drawing import draw_ratios
+from benchmarks.measurements import Measurement, Ratio, median, number, ratio, spread, where
+from benchmarks.peak import peak_of
+from benchmarks.workers import last_line
 
 _WARM_UP_ROWS = 400
-HEADER = ("set", "rows", "method", "kept", "seconds", "time", "first call", "peak MB", "3 X + 200 MB")
+# Ours and the reference, in turn; a reducer without a reference stands alone.
+PAIRS = {
+    "letter": [
+        ("WilsonEditing(3)", "imblearn ENN"),
+        ("HartCondensing()", "imblearn CNN"),
+        ("ChenCondensing(10)", None),
+        ("MixtGauss(10)", None),
+    ],
+    "mnist": [("WilsonEditing(3)", "imblearn ENN"), ("HartCondensing()", None)],
+}
 
 
 def training_set(name: str) -> tuple[np.ndarray, np.ndarray]:
     """Training rows in float32 and labels as whole numbers."""
+    from protolearn.experiments.datasets import load
+
+    if name == "iris":
+        from sklearn.datasets import load_iris
+
+        X, y = load_iris(return_X_y=True)
+        return X.astype(np.float32), y
     data = load(name, np.float32)
     rows = slice(None) if data.is_test is None else ~data.is_test
     return data.X[rows], np.unique(data.y[rows], return_inverse=True)[1]
@@ -66,19 +77,6 @@ def makers() -> dict[str, Callable[[], Any]]:
     }
 
 
-JOBS = [
-    ("letter", "HartCondensing()", None),
-    ("letter", "WilsonEditing(3)", None),
-    ("letter", "imblearn ENN", "WilsonEditing(3)"),
-    ("letter", "ChenCondensing(10)", None),
-    ("letter", "MixtGauss(10)", None),
-    ("mnist", "WilsonEditing(3)", None),
-    ("letter", "imblearn CNN", "HartCondensing()"),
-    ("mnist", "imblearn ENN", "WilsonEditing(3)"),
-    ("mnist", "HartCondensing()", None),
-]
-
-
 def run(name: str, method: str) -> dict[str, float]:
     """One job: seconds, kept rows, peak memory."""
     X, y = training_set(name)
@@ -94,8 +92,8 @@ def run(name: str, method: str) -> dict[str, float]:
     peak, (kept, _) = peak_of(lambda: reducer.fit_resample(X, y), X.nbytes)
     seconds = time.perf_counter() - begin
     return {
-        "first": first,
-        "seconds": seconds,
+        "time": seconds,
+        "first call": first,
         "kept": len(kept),
         "rows": len(y),
         "peak": peak / 2**20,
@@ -103,55 +101,100 @@ def run(name: str, method: str) -> dict[str, float]:
     }
 
 
-def main() -> None:
-    """Run all jobs one after the other and print the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="leave out MNIST")
-    parser.add_argument("--docs", type=Path, help="folder of reduction.md, to write the table into it")
-    parser.add_argument("--job", nargs=2, metavar=("SET", "METHOD"), help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    if options.job:
-        print(json.dumps(run(*options.job)))
-        return
-    results: dict[tuple[str, str], dict[str, float]] = {}
-    rows = []
-    for name, method, rival in JOBS:
-        if options.quick and name == "mnist":
-            continue
-        print(f"{name}: {method} ...", file=sys.stderr, flush=True)
-        done = subprocess.run(
-            [sys.executable, "-W", "ignore", "-m", "benchmarks.reduction", "--job", name, method],
-            check=True,
-            capture_output=True,
-            text=True,
-            env=os.environ,
-        )
-        result = results[name, method] = json.loads(done.stdout)
-        ratio = "" if rival is None else f"{result['seconds'] / results[name, rival]['seconds']:.1f} x {rival}"
-        limit = 3 * result["data"] + 200
-        rows.append(
+UNITS = {"time": "s", "first call": "s", "peak": "MB", "data": "MB"}
+_JOB = "import json, sys; from benchmarks.reduction import run; print(json.dumps(run(*sys.argv[1:])))"
+
+
+def measure(part: str, request: Request) -> list[Measurement]:
+    """Each pair in turn, each job in a process of its own."""
+    name = "iris" if request.quick else part
+    found = []
+    for pair in PAIRS[part][:1] if request.quick else PAIRS[part]:
+        for repeat in range(request.repeats):
+            for method in filter(None, pair):
+                result = json.loads(last_line(_JOB, name, method))
+                library = "imbalanced-learn" if method.startswith("imblearn") else "protolearn"
+                for measured, value in result.items():
+                    found.append(
+                        one_row(
+                            part=part, data=f"{name} {result['rows']} rows", task=method, library=library,
+                            setting="float32, all threads", measure=measured, unit=UNITS.get(measured, ""),
+                            value=float(value), repeat=repeat, version=installed(library),
+                        )
+                    )  # fmt: skip
+    return found
+
+
+def compared(part: str, request: Request) -> list[Measurement]:
+    """The tables of docs/reduction.md: how accurate each choice is, and what imbalanced-learn keeps."""
+    from benchmarks.reduction_compared import write_tables
+
+    write_tables(Path("docs"), quick=request.quick)
+    return []
+
+
+def ratios(rows: Sequence[Measurement]) -> list[Ratio]:
+    """Time of the reference to ours, and our peak to what is allowed."""
+    found: list[Ratio | None] = []
+    for part, pairs in PAIRS.items():
+        here = where(rows, part=part)
+        for ours, reference in pairs:
+            mine = where(here, task=ours)
+            if not mine:
+                continue
+            title = f"{ours}, {mine[0].data}"
+            theirs = where(here, task=reference, measure="time")
+            found.append(ratio(theirs, where(mine, measure="time"), title, f"{reference}, time"))
+            allowed = [
+                one_row(measure="", unit="MB", value=3 * row.value + 200, repeat=row.repeat)
+                for row in where(mine, measure="data")
+            ]
+            peak = where(mine, measure="peak")
+            found.append(ratio(peak, allowed, f"{title}, peak", "3 X + 200 MB", most=1.0))
+    return [one for one in found if one is not None]
+
+
+HEADER = ("set", "method", "kept", "seconds", "first call", "peak MB", "3 X + 200 MB")
+
+
+def tables(rows: Sequence[Measurement]) -> list[tuple[str, Sequence[str], list[tuple]]]:
+    """Every job."""
+    body = []
+    for source in dict.fromkeys((row.part, row.data, row.task) for row in rows):
+        here = where(rows, part=source[0], task=source[2])
+        of = {name: where(here, measure=name) for name in ("kept", "time", "first call", "peak", "data")}
+        body.append(
             (
-                name,
-                f"{result['rows']:.0f}",
-                method,
-                f"{result['kept']:.0f}",
-                f"{result['seconds']:.2f}",
-                ratio,
-                f"{result['first']:.2f}",
-                f"{result['peak']:.0f}",
-                f"{limit:.0f}",
+                source[1],
+                source[2],
+                f"{median(of['kept']):.0f}",
+                spread(of["time"]),
+                number(median(of["first call"])),
+                f"{median(of['peak']):.0f}",
+                f"{3 * median(of['data']) + 200:.0f}",
             )
         )
-        write(rows, options.docs)
+    return [("Every job", HEADER, body)]
 
 
-def write(rows: list[tuple], docs: Path | None) -> None:
-    """Print the last row, and the table so far into the docs: a run that is cut short leaves what it measured."""
-    print(*rows[-1], sep=" | ", flush=True)
-    if docs is not None:
-        made = f"{provenance('python -m benchmarks.reduction')} imbalanced-learn {version('imbalanced-learn')}."
-        write_section(docs / "reduction.md", "speed", f"{made}\n\n{table(HEADER, rows)}")
+def draw(rows: Sequence[Measurement], path: Path) -> None:
+    """The ratios of time."""
+    draw_ratios([one for one in ratios(rows) if one.most is None], path, "times as fast as imbalanced-learn")
 
 
-if __name__ == "__main__":
-    main()
+CASE = Case(
+    name="reduction",
+    line="reducers beside imbalanced-learn's on letter and MNIST (on request the tables of docs/reduction.md)",
+    duration="12 minutes, 3 of them without MNIST; needs PROTOLEARN_DATA",
+    parts={**{name: partial(measure, name) for name in PAIRS}, "compared": partial(compared, "compared")},
+    on_request=("compared",),
+    ratios=ratios,
+    tables=tables,
+    draw=draw,
+    text="""
+    Both in turn, each in a process of its own, after a first call on a few rows that compiles. The peak holds the
+    data and leaves out imports and compiled code. imbalanced-learn's CNN is another rule than Hart's
+    ([reduction](reduction.md)) and keeps other rows.
+    """,
+    packages=("imbalanced-learn",),
+)

@@ -1,13 +1,12 @@
 """Which reducer to take, and how they differ from imbalanced-learn's: the tables of docs/reduction.md.
 
-    PROTOLEARN_DATA=<folder> python benchmarks/reduction_compared.py [--docs docs]
+    PROTOLEARN_DATA=<folder> python -m benchmarks reduction --only compared
 
 Standardised features; the official test rows where there are any, else 5 folds.
 """
 
 from __future__ import annotations
 
-import argparse
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -26,7 +25,7 @@ from protolearn import GLVQ, ChenCondensing, HartCondensing, MixtGauss, WilsonEd
 from protolearn.experiments.datasets import load
 from protolearn.experiments.report import provenance, table, write_section
 
-COMMAND = "python benchmarks/reduction_compared.py"
+COMMAND = "python -m benchmarks reduction --only compared"
 SETS = ("pima", "vowel", "segment", "satimage", "optdigits", "letter")
 TEN_SETS = ("breast", "glass", "heart", "iris", "liver", "pima", "sonar", "vehicle", "vowel", "wine")
 TWO_CLASS_SETS = ("breast", "heart", "liver", "pima", "sonar")
@@ -124,26 +123,26 @@ def digits_split() -> list[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
     return [(scaler.transform(X), y, scaler.transform(X_test), y_test)]
 
 
-def orders_text() -> str:
+def orders_text(n_orders: int = N_ORDERS) -> str:
     """How much Hart's set depends on the order of the samples, on digits."""
     X, y, X_test, y_test = digits_split()[0]
-    runs = [HartCondensing(shuffle=True, random_state=seed).fit(X, y) for seed in range(N_ORDERS)]
+    runs = [HartCondensing(shuffle=True, random_state=seed).fit(X, y) for seed in range(n_orders)]
     sizes = [len(run.sample_indices_) for run in runs]
     train, test = ([100 * run.score(*part) for run in runs] for part in ((X, y), (X_test, y_test)))
     return (
-        f"Over {N_ORDERS} random orders of digits Hart's set has {np.mean(sizes):.0f} samples ({min(sizes)} to "
+        f"Over {n_orders} random orders of digits Hart's set has {np.mean(sizes):.0f} samples ({min(sizes)} to "
         f"{max(sizes)}), gets {min(train):.0f} % of its training set right in each, and {np.mean(test):.1f} % of the "
         f"test set ({min(test):.1f} to {max(test):.1f})."
     )
 
 
-def main() -> None:
-    """Make the tables and write them."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--docs", type=Path, default=Path("docs"), help="folder of reduction.md")
-    options = parser.parse_args()
+def write_tables(docs: Path, quick: bool = False) -> None:
+    """Make the tables and write them into docs/reduction.md; `quick` makes the shortest one and prints it."""
     warnings.simplefilter("ignore", UserWarning)
-    page = options.docs / "reduction.md"
+    if quick:
+        print(orders_text(3))
+        return
+    page = docs / "reduction.md"
     peers = [
         f"{provenance(COMMAND)} imbalanced-learn {imblearn.__version__}.",
         "Wilson's editing, k = 3, features as they are:",
@@ -155,7 +154,3 @@ def main() -> None:
     write_section(page, "beside imbalanced-learn", "\n\n".join(peers))
     print("\n\n".join(peers), flush=True)
     write_section(page, "which to take", "\n\n".join([provenance(COMMAND), choices_table()]))
-
-
-if __name__ == "__main__":
-    main()

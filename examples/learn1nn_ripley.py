@@ -1,7 +1,8 @@
-"""Learn1NN and LVQ1 on Ripley's synthetic data: the class borders of Figs. 6 and 7, and Table 3 on request.
+"""Learn1NN and LVQ1 on Ripley's synthetic data: the class borders of Figs. 6 and 7.
 
 PROTOLEARN_DATA=... python examples/learn1nn_ripley.py --out pictures
-PROTOLEARN_DATA=... python examples/learn1nn_ripley.py --table --runs 100
+
+Table 3 is made by `protolearn reproduce learn1nn --table 3`.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from protolearn.experiments.datasets import load
-from protolearn.experiments.learn1nn import bayes_border, lvq1_model, ripley, ripley_model
+from protolearn.experiments.ripley import bayes_border, lvq1_model, ripley_model
 
 LINES = ((2, "dotted"), (6, "dashed"), (32, "dashdot"))
 SETTINGS = ({"learning_rate": 0.01, "sigma": 0.15}, {"learning_rate": 0.05})
@@ -48,17 +49,13 @@ def borders(make, settings: dict[str, float], title: str, path: Path) -> None:
 
 
 def main() -> None:
-    """Draw the figures, or make the table."""
+    """Draw the figures."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=Path("pictures"))
-    parser.add_argument("--table", action="store_true", help="also run Table 3 into docs/fidelity.md")
-    parser.add_argument("--runs", type=int, default=100)
     chosen = parser.parse_args()
     chosen.out.mkdir(parents=True, exist_ok=True)
     borders(ripley_model, SETTINGS[0], "learn1NN", chosen.out / "learn1nn_fig6.png")
     borders(lvq1_model, SETTINGS[1], "LVQ1", chosen.out / "learn1nn_fig7.png")
-    if chosen.table:
-        ripley(Path("docs/fidelity.md"), chosen.runs)
 
 
 if __name__ == "__main__":

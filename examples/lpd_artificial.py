@@ -16,14 +16,20 @@ import numpy as np
 
 from protolearn import NearestPrototype
 from protolearn.experiments.artificial import lpd_grid
-from protolearn.experiments.lpd import SLOPES, grid_errors, grid_model
+from protolearn.experiments.lpd_grid import PATIENCE, SLOPES, grid_model
 
 
 def figure_3(starts: int, path: Path) -> None:
     """Mean training error over random starts, by slope and number of prototypes."""
+    X, y = lpd_grid()
+
+    def mean_error(per_class: int, slope: float) -> float:
+        models = [grid_model(per_class, slope, seed).set_params(patience=PATIENCE) for seed in range(starts)]
+        return 100 * float(np.mean([1 - model.fit(X, y).score(X, y) for model in models]))
+
     figure, ax = plt.subplots(figsize=(6, 4))
     for per_class, marker in zip((1, 2, 3, 4), "os^D", strict=True):
-        means = [grid_errors(per_class, slope, starts)[:, 1].mean() for slope in SLOPES]
+        means = [mean_error(per_class, slope) for slope in SLOPES]
         ax.semilogx(SLOPES, means, marker=marker, label=f"n = {2 * per_class}")
     ax.set_xlabel("slope beta")
     ax.set_ylabel("training error (%)")

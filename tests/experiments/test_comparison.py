@@ -17,8 +17,9 @@ from sklearn.preprocessing import MinMaxScaler, OneHotEncoder
 
 import protolearn
 from protolearn.experiments import comparison
-from protolearn.experiments.comparison import FIELDS, RowFile, compare, one_row
+from protolearn.experiments.comparison import COLUMNS, FIELDS, compare, one_row
 from protolearn.experiments.comparison_methods import METHODS, chosen_methods
+from protolearn.experiments.rows import RowFile
 
 MEASURED = ("tuning_seconds", "fit_seconds", "microseconds")
 
@@ -78,7 +79,8 @@ def test_same_folds_and_scaling_for_all(iris):
 
 def test_the_file_holds_the_rows(iris, tmp_path):
     rows = compare(*iris, methods=["LVQ1", "1-NN"], folds=2, jobs=1, rows=tmp_path / "rows.csv")
-    assert RowFile(tmp_path / "rows.csv", json.loads((tmp_path / "rows.json").read_text()), True).rows() == rows
+    made_from = json.loads((tmp_path / "rows.json").read_text())
+    assert RowFile(tmp_path / "rows.csv", COLUMNS, made_from, True).rows() == rows
 
 
 def test_more_methods_later_and_half_a_line_is_cut(iris, tmp_path):

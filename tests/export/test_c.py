@@ -8,7 +8,7 @@ from sklearn.feature_selection import SelectKBest
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from protolearn import GLVQ, GMLVQ, LGMLVQ, LOGM, MixtGauss, PrototypeClassifier
+from protolearn import GLVQ, GMLVQ, LGMLVQ, LOGM, MixtGauss, NearestPrototype, PrototypeClassifier
 from protolearn.experiments.programs import TARGETS, WARNINGS, available, object_size, run_c
 from protolearn.export import export_c
 from protolearn.export.c_text import comment, float32, identifier, string
@@ -65,7 +65,23 @@ def test_extreme_rows_neither_overflow_nor_fail(blobs, tmp_path):
         assert answer.distances.max() <= export.model.bounds[1]
     missing = run_c(tmp_path, exports, [np.full((1, 4), np.nan)] * len(exports), checks)
     for export, answer in zip(exports, missing, strict=True):
-        assert np.array_equal(answer.distances, export.model.distances_of(np.full((1, 4), -export.model.top)))
+        assert np.array_equal(answer.distances, export.model.distances_of(np.full((1, 4), -export.model.row_top)))
+
+
+@needs_gcc
+@pytest.mark.parametrize("metric", ["euclidean", "class_relevance"])
+def test_rows_wider_than_the_tables(tmp_path, metric):
+    random = np.random.default_rng(0)
+    X = random.uniform(-10.0, 10.0, size=(400, 3)).astype(np.float32).astype(np.float64)
+    near = X[:40] * 0.002
+    model = NearestPrototype(1, init="class_mean", metric=metric, random_state=0).fit(near, near.sum(axis=1) > 0)
+    export = export_c(model, tmp_path / "close.h", dtype="int8", X=X)
+    assert export.model.row_dtype == "int16"
+    rows = np.vstack([X, random.choice([-3e38, 3e38], size=(50, 3))])
+    checks = ("-O1", "-fsanitize=undefined,float-cast-overflow", "-fno-sanitize-recover=all")
+    (answer,) = run_c(tmp_path, [export], [rows], checks)
+    assert np.array_equal(answer.distances, export.model.distances(rows))
+    assert export.kept > 0.98
 
 
 @pytest.mark.parametrize("target", TARGETS)

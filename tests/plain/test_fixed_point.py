@@ -5,7 +5,7 @@ import pytest
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from protolearn import GLVQ, GMLVQ, GRLVQ, LGMLVQ, LOGM, LPD, MixtGauss
+from protolearn import GLVQ, GMLVQ, GRLVQ, LGMLVQ, LOGM, LPD, MixtGauss, NearestPrototype
 from protolearn.plain import fixed_point_model, plain_model
 from protolearn.plain.size import model_size
 
@@ -46,7 +46,7 @@ def test_no_row_overflows(blobs, model, dtype):
     # Every input at an end of its range is the worst that `quantised` lets through.
     rows = rng.choice([-1e30, 1e30], size=(200, X.shape[1]))
     q = fixed.quantised(rows)
-    assert np.abs(q).max() == fixed.top
+    assert np.abs(q).max() == fixed.row_top
     exact = _exact_distances(fixed, q)
     sums, largest = fixed.bounds
     assert max(exact.flat) <= largest < 2**fixed.distance_bits
@@ -71,6 +71,41 @@ def _exact_distances(fixed, q):
             weights = [1] * len(point) if fixed.weights is None else fixed.weights[s].tolist()
             D[n, i] = sum(v * (x - p) ** 2 for v, x, p in zip(weights, point, fixed.positions[i].tolist(), strict=True))
     return D
+
+
+CLOSE = {
+    "euclidean": NearestPrototype(1, init="class_mean", random_state=0),
+    "weights": NearestPrototype(1, init="class_mean", metric="class_relevance", random_state=0),
+    "maps": NearestPrototype(1, init="class_mean", metric="omega", random_state=0),
+}
+
+
+def close_together(model):
+    """Two prototypes a two-hundredth of the range of the data apart, each right on its side."""
+    random = np.random.default_rng(0)
+    X = random.uniform(-10.0, 10.0, size=(600, 3))
+    y = (X.sum(axis=1) > 0).astype(int)
+    plain = plain_model(model.fit(X, y))
+    positions = np.array([[-0.02] * 3, [0.02] * 3])
+    origin = np.zeros(3)
+    return plain.with_arrays(positions=positions, **({} if plain.maps is None else {"origin": origin})), X, y
+
+
+@pytest.mark.parametrize("model", CLOSE.values(), ids=CLOSE)
+def test_prototypes_closer_than_a_step_of_8_bits(model):
+    plain, X, y = close_together(model)
+    assert np.mean(plain.predict(X) == y) > 0.99
+    fixed = fixed_point_model(plain, X, "int8")
+    assert np.mean(fixed.predict(X) == plain.predict(X)) > 0.99
+    assert fixed.positions.dtype == np.int8
+    if plain.maps is None:
+        assert (fixed.row_top, fixed.row_dtype) == (16383, "int16")
+        assert model_size(fixed).ram == 2 * 3
+    rows = np.random.default_rng(1).choice([-1e30, 1e30], size=(50, 3))
+    q = fixed.quantised(rows)
+    assert np.abs(q).max() == fixed.row_top
+    assert np.array_equal(fixed.distances_of(q).astype(object), _exact_distances(fixed, q))
+    assert fixed.distances_of(q).max() <= fixed.bounds[1]
 
 
 def test_one_scale_for_all_inputs_or_one_each(blobs):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from protolearn.solvers import triples
+from protolearn.solvers import large_margin, triples
 from protolearn.solvers.large_margin import METRIC_SOLVERS, best_scale, project, solve_large_margin, whitening
 from protolearn.solvers.triples import Candidates, TripleProblem
 
@@ -76,6 +76,44 @@ def test_gradient_by_finite_differences(problem, solver, smooth):
         move = move if solver == "factor" else move + move.T
         numeric = (value(start + 1e-6 * move) - value(start - 1e-6 * move)) / 2e-6
         assert np.vdot(slope, move) == pytest.approx(numeric, rel=1e-5)
+
+
+@pytest.mark.parametrize("problem", [lmnn_problem(), pattern_problem()], ids=["lmnn", "pattern"])
+@pytest.mark.parametrize("solver", METRIC_SOLVERS)
+def test_rough_steps_are_the_exact_ones_to_rounding(problem, solver):
+    omega = np.eye(3) + 0.2 * np.random.default_rng(2).standard_normal((3, 3))
+    steps = METRIC_SOLVERS[solver](problem, omega)
+    everything = Candidates(problem, omega, 1e6)
+    exact, slope = steps.measure(everything, omega, 0.3)
+    steps.rough = True
+    rough, rough_slope = steps.measure(everything, omega, 0.3)
+    assert rough.at_points.dtype == np.float32
+    assert rough_slope.dtype == np.float64
+    assert rough.smooth_cost == pytest.approx(exact.smooth_cost, rel=1e-6)
+    np.testing.assert_allclose(rough_slope, slope, rtol=1e-4, atol=1e-5 * np.abs(slope).max())
+
+
+@pytest.mark.parametrize("solver", METRIC_SOLVERS)
+@pytest.mark.parametrize("seed", range(3))
+def test_rough_steps_end_where_exact_ones_end(solver, seed, monkeypatch):
+    problem = lmnn_problem(seed=seed, n_per_class=40)
+    settings = {"solver": solver, "tol": 1e-5, "max_iter": 3000}
+    exact = solve_large_margin(problem, np.eye(3), **settings)
+    monkeypatch.setattr(large_margin, "_FLOAT32_WORK", 0)
+    rough = solve_large_margin(problem, np.eye(3), **settings)
+    assert rough.cost_curve != exact.cost_curve
+    assert rough.cost_curve[-1] == pytest.approx(exact.cost_curve[-1], rel=1e-3)
+    assert (np.diff(rough.cost_curve) <= 0).all()
+
+
+@pytest.mark.parametrize("margin", [1e-30, 1e30])
+def test_margins_beyond_float32_are_solved_too(margin, monkeypatch):
+    monkeypatch.setattr(large_margin, "_FLOAT32_WORK", 0)
+    X, y = overlapping()
+    problem = TripleProblem.among_points(X, y, 3, margin=margin).with_targets(np.eye(3))
+    usual = solve_large_margin(lmnn_problem(), np.eye(3), tol=1e-6)
+    found = solve_large_margin(problem, np.eye(3), tol=1e-4)
+    assert found.cost_curve[-1] / margin == pytest.approx(usual.cost_curve[-1], rel=1e-2)
 
 
 def minimum_by_linear_programming(problem):

@@ -12,7 +12,7 @@ from protolearn.cli.console import Progress, table
 from protolearn.cli.inputs import add_reading, check_classes, read, split_target
 
 if TYPE_CHECKING:
-    from protolearn.experiments.comparison import Row
+    from protolearn.experiments.rows import Row
 
 
 def add(commands: argparse._SubParsersAction) -> None:
@@ -47,8 +47,9 @@ def add(commands: argparse._SubParsersAction) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Compare, print the table, write the files."""
-    from protolearn.experiments.comparison import compare, read_rows
+    from protolearn.experiments.comparison import COLUMNS, compare
     from protolearn.experiments.comparison_methods import chosen_methods
+    from protolearn.experiments.rows import read_rows
     from protolearn.tables import Preparation
 
     try:
@@ -81,7 +82,7 @@ def run(options: argparse.Namespace) -> int:
                 watch=shown.add,
             )
     except KeyboardInterrupt:
-        done = read_rows(path) if path.exists() else []
+        done = read_rows(path, COLUMNS) if path.exists() else []
         if not done:
             raise JobError("interrupted before there was anything to keep.") from None
         _finish(done, options)

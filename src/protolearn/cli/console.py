@@ -57,7 +57,7 @@ class Progress:
     """A bar on the terminal for jobs of more than two seconds; nothing elsewhere, or where rich is not installed."""
 
     def __init__(self, title: str, total: float | None = None) -> None:
-        self._title, self._total, self._done = title, total, 0.0
+        self._title, self._total, self._done, self._left = title, total, 0.0, ""
         self._bar: Any = None
         self._task: Any = None
         self._lock = threading.Lock()
@@ -80,17 +80,23 @@ class Progress:
         with self._lock:
             if self._timer is None:
                 return
-            columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+            columns = (
+                TextColumn("{task.description}"),
+                BarColumn(),
+                TimeElapsedColumn(),
+                TextColumn("{task.fields[left]}"),
+            )
             self._bar = Bar(*columns, console=Console(stderr=True), transient=True)
-            self._task = self._bar.add_task(self._title, total=self._total, completed=self._done)
+            self._task = self._bar.add_task(self._title, total=self._total, completed=self._done, left=self._left)
             self._bar.start()
 
-    def advance(self, amount: float = 1.0) -> None:
-        """So much more is done."""
+    def advance(self, amount: float = 1.0, left: str = "") -> None:
+        """So much more is done; `left` says how long the rest will take."""
         with self._lock:
             self._done += amount
+            self._left = left
             if self._bar is not None:
-                self._bar.update(self._task, completed=self._done)
+                self._bar.update(self._task, completed=self._done, left=left)
 
     def __exit__(self, *_: object) -> None:
         with self._lock:

@@ -246,7 +246,7 @@ class LearningClassifier(PrototypeBase):
         positions = np.concatenate([current.positions, added.positions])
         return PrototypeSet(positions, labels, theta, metric.slots(labels))
 
-    def _solve(
+    def _problem(
         self,
         loss: Loss,
         metric: Metric,
@@ -257,7 +257,9 @@ class LearningClassifier(PrototypeBase):
         max_iter: int,
         first_step: int | None = None,
         validation: Samples | None = None,
-    ) -> Solution:
+        line: ProgressLine | None = None,
+    ) -> tuple[Objective, Plan]:
+        """What the solver gets: the loss with its numbers, and the rates in the units of the data."""
         scale = self._scale
         slope = self._slope(loss, scale)
         rate = self.learning_rate * loss.rate_unit(scale)
@@ -267,7 +269,6 @@ class LearningClassifier(PrototypeBase):
             metric_rate = self.metric_learning_rate * rate * unit
         stream = first_step is not None
         schedule = "constant" if stream and self.schedule == "linear" else self.schedule
-        line = ProgressLine(type(self).__name__, max_iter) if self.verbose and not stream else None
         plan = Plan(
             max_iter=max_iter,
             position_rate=rate if self.learn_prototypes else 0.0,
@@ -286,7 +287,32 @@ class LearningClassifier(PrototypeBase):
             watch=self._watcher(line),
         )
         plan = self._amended(plan, start, data, metric, validation)
-        objective = Objective(loss, metric, slope, self.regularization)
+        return Objective(loss, metric, slope, self.regularization), plan
+
+    def _solve(
+        self,
+        loss: Loss,
+        metric: Metric,
+        start: PrototypeSet,
+        data: Samples,
+        random: np.random.RandomState,
+        *,
+        max_iter: int,
+        first_step: int | None = None,
+        validation: Samples | None = None,
+    ) -> Solution:
+        line = ProgressLine(type(self).__name__, max_iter) if self.verbose and first_step is None else None
+        objective, plan = self._problem(
+            loss,
+            metric,
+            start,
+            data,
+            random,
+            max_iter=max_iter,
+            first_step=first_step,
+            validation=validation,
+            line=line,
+        )
         # A matrix metric maps every sample: as much work as one prototype a feature.
         width = max(len(start), data.n_features) if start.theta.ndim == 3 else len(start)
         solve = rounds if self.solver == "online" and not data.in_memory else SOLVERS[self.solver]

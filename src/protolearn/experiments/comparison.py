@@ -9,11 +9,8 @@ with the same rows (but for the seconds, which are measured).
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import io
 import json
-import os
 import statistics
 import time
 import warnings
@@ -34,28 +31,26 @@ from threadpoolctl import threadpool_limits
 from protolearn.estimators.nearest import NearestPrototype
 from protolearn.estimators.reducing import rows_of
 from protolearn.experiments.comparison_methods import METHODS, Method, chosen_methods
+from protolearn.experiments.rows import Columns, Row, RowFile
 from protolearn.parameters import check_count
 from protolearn.selection.validation import choose_on_validation
 
 HOLD_OUT = 1 / 3
 _REPEATS = 5
-FIELDS = (
-    "dataset",
-    "method",
-    "fold",
-    "accuracy",
-    "prototypes",
-    "numbers",
-    "tuning_seconds",
-    "fit_seconds",
-    "microseconds",
-    "chosen",
-    "error",
-)
-_NUMBERS = {"fold": int, "accuracy": float, "prototypes": int, "numbers": int} | dict.fromkeys(
-    ("tuning_seconds", "fit_seconds", "microseconds"), float
-)
-Row = dict[str, Any]
+COLUMNS: Columns = {
+    "dataset": str,
+    "method": str,
+    "fold": int,
+    "accuracy": float,
+    "prototypes": int,
+    "numbers": int,
+    "tuning_seconds": float,
+    "fit_seconds": float,
+    "microseconds": float,
+    "chosen": str,
+    "error": str,
+}
+FIELDS = tuple(COLUMNS)
 
 
 def compare(
@@ -105,7 +100,8 @@ def compare(
     y = np.asarray(y)
     _check_labels(y, folds)
     splits = list(StratifiedKFold(folds, shuffle=True, random_state=seed).split(np.zeros(len(y)), y))
-    store = RowFile(Path(rows), _fingerprint(X, y, folds, seed, name, prepare), resume) if rows is not None else None
+    made_from = _fingerprint(X, y, folds, seed, name, prepare)
+    store = RowFile(Path(rows), COLUMNS, made_from, resume) if rows is not None else None
     found = {(row["method"], row["fold"]): row for row in (store.rows() if store is not None else [])}
     wanted = [(method, fold) for fold in range(folds) for method in names]
     work = [key for key in wanted if key not in found]
@@ -221,68 +217,6 @@ def stored(model: Any, X: np.ndarray) -> tuple[int, int]:
         return len(X), int(X.size)
     metric = sum(np.size(getattr(model, name, ())) for name in ("relevances_", "omega_"))
     return len(model.prototypes_), int(model.prototypes_.size + metric)
-
-
-def read_rows(path: Path) -> list[Row]:
-    """The rows of a file that `compare` wrote, numbers as numbers; half a line at its end is left out."""
-    text = path.read_text(encoding="utf-8")
-    lines = io.StringIO(text[: text.rfind("\n") + 1], newline="")
-    return [{key: _NUMBERS.get(key, str)(value) for key, value in row.items()} for row in csv.DictReader(lines)]
-
-
-class RowFile:
-    """The rows done so far, in a CSV file beside a small JSON file that says what they were made from."""
-
-    def __init__(self, path: Path, settings: dict[str, Any], resume: bool) -> None:
-        self.path = path
-        beside = path.with_suffix(".json")
-        if path.exists() and not resume:
-            raise FileExistsError(f"{path} holds rows of a run before; go on with resume, or choose another place.")
-        if path.exists():
-            try:
-                before = json.loads(beside.read_text(encoding="utf-8"))
-            except (OSError, ValueError):
-                before = {}
-            other = [key for key in settings if before.get(key) != settings[key]]
-            if other:
-                raise ValueError(
-                    f"{path} was made with other settings ({', '.join(other)}), so this run cannot go on from it; "
-                    "choose another place."
-                )
-            self._cut_unfinished_line()
-            return
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = beside.with_name(beside.name + ".tmp")
-        temporary.write_text(json.dumps(settings, indent=1) + "\n", encoding="utf-8")
-        temporary.replace(beside)
-        self._write(FIELDS)
-
-    def rows(self) -> list[Row]:
-        """All rows so far."""
-        return read_rows(self.path)
-
-    def append(self, row: Row) -> None:
-        """Add one row; it is in the file when this returns."""
-        self._write([row[name] for name in FIELDS])
-
-    def _write(self, cells: Sequence[Any]) -> None:
-        line = io.StringIO()
-        csv.writer(line, lineterminator="\n").writerow(cells)
-        with self.path.open("ab") as file:
-            file.write(line.getvalue().encode())
-            file.flush()
-            os.fsync(file.fileno())
-
-    def _cut_unfinished_line(self) -> None:
-        """A run that was killed while writing leaves half a line."""
-        whole = self.path.read_bytes()
-        kept = whole[: whole.rfind(b"\n") + 1]
-        if not kept:
-            self.path.write_bytes(b"")
-            self._write(FIELDS)
-        elif len(kept) < len(whole):
-            with self.path.open("r+b") as file:
-                file.truncate(len(kept))
 
 
 def _fingerprint(X: Any, y: np.ndarray, folds: int, seed: int, name: str, prepare: Any) -> dict[str, Any]:

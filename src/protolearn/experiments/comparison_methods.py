@@ -21,11 +21,11 @@ from protolearn.estimators.margin import LOGM, MCE
 from protolearn.estimators.nearest import NearestPrototype
 from protolearn.estimators.selectors import HartCondensing, WilsonEditing
 from protolearn.estimators.soft import MAXP1, RSLVQ, RSLVQ1, SNPC
+from protolearn.experiments.protocols import SVM_GRID
 
 _SIZES = {"n_prototypes": (1, 3, 5)}
 # A coarser grid than LOGM's 125 points: S, alpha and tau.
 _LOGM_GRID = {**_SIZES, "regularization": (0.0, 0.005, 0.05), "learning_rate": (0.5, 1.0, 2.0)}
-_SVM_GRID = {"C": tuple(2.0**k for k in (2, 4, 6, 8, 10)), "gamma": tuple(2.0**k for k in (-9, -7, -5, -3, -1))}
 _LMNN_GRID = {"metric__n_neighbors": (1, 3, 5)}
 # GLVQ's slope has no unit, and its matrices are slower: no alpha for these.
 _GLVQ_GRID = {**_SIZES, "learning_rate": (0.5, 1.0, 2.0), "slope": (10.0, 20.0)}
@@ -54,9 +54,7 @@ class Method:
 METHODS: dict[str, Method] = {
     "1-NN": Method(KNeighborsClassifier(1)),
     # One against one, as scikit-learn does it; the paper's is one against all. Its grid for C and gamma.
-    "SVM": Method(
-        SVC(), {"C": tuple(2.0**k for k in (2, 4, 6, 8, 10)), "gamma": tuple(2.0**-k for k in (9, 7, 5, 3, 1))}
-    ),
+    "SVM": Method(SVC(), SVM_GRID),
     "NearestPrototype": Method(NearestPrototype(), _SIZES),
     "LVQ1": Method(LVQ1(), _LVQ_GRID, True),
     "OLVQ1": Method(OLVQ1(), {**_SIZES, "learning_rate": (0.1, 0.3)}, True),

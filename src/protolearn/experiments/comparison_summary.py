@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 import protolearn
-from protolearn.experiments.comparison import Row
+from protolearn.experiments.rows import Row
 from protolearn.experiments.statistics import SignedRanks, all_pairs, average_ranks
 from protolearn.export.model_file import write_bytes
 from protolearn.inspection.drawing import draw

@@ -85,7 +85,7 @@ def run_c(
         words = {"name": name, "upper": upper, "integers": "", "quantize": "", "row": "x", "kind": "float"}
         if export.dtype != "float32":
             words |= {
-                "integers": f"{export.dtype}_t q[{upper}_N_USED];",
+                "integers": f"{name}_integer q[{upper}_N_USED];",
                 "quantize": f"{name}_quantize(x, q);",
                 "row": "q",
                 "kind": f"uint{export.model.distance_bits}_t",  # type: ignore[union-attr]
@@ -147,7 +147,7 @@ def object_size(folder: Path, export: CExport, target: str) -> ObjectSize:
     if export.dtype == "float32":
         body = f"return {name}_predict(x);"
     else:
-        body = f"{export.dtype}_t q[{upper}_N_USED]; {name}_quantize(x, q); return {name}_predict(q);"
+        body = f"{name}_integer q[{upper}_N_USED]; {name}_quantize(x, q); return {name}_predict(q);"
     source, result = folder / f"{name}_only.c", folder / f"{name}_only.o"
     source.write_text(
         f'#include "{name}.h"\nint classify(const float *x);\nint classify(const float *x)\n{{ {body} }}\n'

@@ -244,14 +244,17 @@ def _integer_code(model: FixedPointModel) -> str:
     offset = float32(float(model.offset[0])) if model.offset.size == 1 else "$_READ_FLOAT(&@_offset[j])"
     factor = float32(float(model.factor[0])) if model.factor.size == 1 else "$_READ_FLOAT(&@_factor[j])"
     result = f"uint{bits}_t"
-    top = model.top
+    top, row = model.row_top, f"{model.row_dtype}_t"
     code = f"""/* Fixed point: a distance of 1 stands for {model.unit:.6g}. Nothing overflows: inputs lie within
    +-{top}, so that a distance is at most {largest}, below 2^{bits}{_sums(model, sums)}. */
 #define $_TOP {top}
 
+/* An integer of a row. */
+typedef {row} @_integer;
+
 /* A row of $_N_INPUTS floats as the $_N_USED integers that predict takes: clipped to the range the scales were learned
    from, rounded to the nearest; what is no number becomes the lowest. */
-static inline void @_quantize(const float *x, {kind} *q)
+static inline void @_quantize(const float *x, @_integer *q)
 {{
     uint16_t j;
     for (j = 0; j < $_N_USED; j++) {{
@@ -261,7 +264,7 @@ static inline void @_quantize(const float *x, {kind} *q)
         else if (t > {top}.0f)
             q[j] = {top};
         else
-            q[j] = ({kind})(t < 0.0f ? t - 0.5f : t + 0.5f);
+            q[j] = (@_integer)(t < 0.0f ? t - 0.5f : t + 0.5f);
     }}
 }}
 """
@@ -273,7 +276,7 @@ static inline void @_quantize(const float *x, {kind} *q)
 #define $_RANK {rank}
 
 /* A row of integers under map s, on the grid of the prototypes and measured from their middle. */
-static inline void @_map(const {kind} *x, uint16_t s, {image} *z)
+static inline void @_map(const @_integer *x, uint16_t s, {image} *z)
 {{
     uint16_t j, k;
     for (k = 0; k < $_RANK; k++) {{
@@ -310,7 +313,7 @@ static inline {result} @_distance(const {image} *z, uint16_t i, uint16_t s)
         weight = "" if model.weights is None else " * $_READ_16(&@_weights[s][j])"
         code += f"""
 /* Squared distance of a row of integers to prototype i, with the weights of slot s. */
-static inline {result} @_distance(const {kind} *x, uint16_t i, uint16_t s)
+static inline {result} @_distance(const @_integer *x, uint16_t i, uint16_t s)
 {{
     {result} sum = 0;
     uint16_t j;
@@ -323,7 +326,7 @@ static inline {result} @_distance(const {kind} *x, uint16_t i, uint16_t s)
 }}
 """
         buffer = ""
-    return code + _loops(plain, f"const {kind} *x", result, buffer, "squared distances")
+    return code + _loops(plain, "const @_integer *x", result, buffer, "squared distances")
 
 
 def _sums(model: FixedPointModel, sums: int) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -16,16 +16,15 @@ def _zigzag(before: np.ndarray, after: np.ndarray) -> tuple[np.ndarray, np.ndarr
     return np.column_stack([rounds - 0.05, rounds + 0.05]).ravel(), np.column_stack([before, after]).ravel()
 
 
-def plot_rounds(curves: Mapping[tuple[str, str], Mapping[str, np.ndarray]], title: str, path: Path) -> None:
-    """Error, cost and norm over the rounds, one column a data set, one line a setting.
+def draw_rounds(ax: Any, curves: Mapping[tuple[str, str], Mapping[str, np.ndarray]]) -> None:
+    """Error, cost and norm over the rounds, one column a data set, one line a setting, in place of `ax`.
 
     curves : (data set, setting) -> arrays error_before, error, cost_before, cost and norm over the rounds; a dot marks
         the value just before a metric solve
     """
-    from matplotlib.figure import Figure
-
     sets = list(dict.fromkeys(name for name, _ in curves))
-    figure = Figure(figsize=(3.4 * len(sets), 7), layout="constrained")
+    figure = ax.figure
+    ax.remove()
     axes = figure.subplots(len(_ROWS), len(sets), squeeze=False)
     for (name, setting), curve in curves.items():
         column = axes[:, sets.index(name)]
@@ -38,21 +37,20 @@ def plot_rounds(curves: Mapping[tuple[str, str], Mapping[str, np.ndarray]], titl
                 y = y / (np.nanmax(y) or 1.0) if key == "cost" else y
                 (line,) = axis.plot(x, y, label=setting)
                 axis.plot(x[::2], y[::2], ".", color=line.get_color(), markersize=4)
-            axis.set_ylabel(label)
+            if name == sets[0]:
+                axis.set_ylabel(label)
+            axis.tick_params(labelsize="small")
         column[0].set_title(name)
         column[-1].set_xlabel("round")
     axes[0, 0].legend(fontsize="small")
-    figure.suptitle(title)
-    figure.savefig(path, dpi=70)
 
 
-def plot_matrices(matrices: Sequence[tuple[str, np.ndarray]], title: str, path: Path) -> None:
-    """Mean learned matrices as pictures, zero in white, each with its own scale."""
-    from matplotlib.figure import Figure
-
+def draw_matrices(ax: Any, matrices: Sequence[tuple[str, np.ndarray]]) -> None:
+    """Mean learned matrices as pictures, zero in white, each with its own scale, in place of `ax`."""
     columns = min(len(matrices), 3)
     rows = -(-len(matrices) // columns)
-    figure = Figure(figsize=(3 * columns, 2.7 * rows), layout="constrained")
+    figure = ax.figure
+    ax.remove()
     axes = figure.subplots(rows, columns, squeeze=False).ravel()
     for axis in axes:
         axis.set_axis_off()
@@ -61,5 +59,3 @@ def plot_matrices(matrices: Sequence[tuple[str, np.ndarray]], title: str, path: 
         picture = axis.imshow(matrix, cmap="RdBu_r", vmin=-limit, vmax=limit)
         axis.set_title(name, fontsize="small")
         figure.colorbar(picture, ax=axis, shrink=0.8)
-    figure.suptitle(title)
-    figure.savefig(path, dpi=70)

@@ -1,12 +1,15 @@
 """A plain model in integers of 8 or 16 bits: the arithmetic that the C program does, number for number.
 
-    q_j  = round((x_j - offset_j) factor_j), clipped to +-top                     top = 127 or 32767
+    q_j  = round((x_j - offset_j) factor_j), clipped to +-row_top           row_top = 127 or 32767, or 16383 (below)
     weights   D_i = sum_j v_sj (q_j - p_ij)^2                                     v unsigned 16 bits, or 1
     maps      z_k = start_sk + round(multiplier_sk sum_j a_skj q_j / 2^shift), clipped to +-limit
               D_i = sum_k (z_k - p_ik)^2
 
 Nothing overflows: see `bounds`. The scales come from rows like those the model will see; which of several ways to set
 them is taken is decided by how many of those rows keep their class, and by how well their margins are kept.
+
+Prototypes that lie closer together than a 127th of the data's range fall together in 8 bits. Where that changes too
+many classes, the row has 15 bits and its step is that of the prototypes alone: the tables keep 8 bits and their size.
 """
 
 from __future__ import annotations
@@ -35,6 +38,8 @@ _WEIGHT_LOSS = 0.005
 # The inputs that the integers span: a factor of the range of the data, or where its middle share lies. 16 bits are fine
 # enough to leave room for rows farther out; 8 bits may do better to cut the farthest off.
 _RANGES = {"int8": (1.25, 1.0, 0.999, 0.99), "int16": (4.0, 1.5)}
+# More rows than this share with another class, and rows of 15 bits are tried.
+_FEW_LOST = 0.005
 _MOST_ROWS = 2000
 _MOST_FEATURES = 1 << 16
 
@@ -44,7 +49,8 @@ class FixedPointModel:
     """The integers, and what makes them from a row.
 
     plain : the model in floats
-    dtype : "int8" or "int16", the type of inputs, positions and maps
+    dtype : "int8" or "int16", the type of positions and maps
+    row_top : the largest integer of a row
     offset, factor : of one number, or one for each used input; an input of factor 0 does not count
     positions : (n_prototypes, n_used) or, under maps, (n_prototypes, rank)
     weights : (n_slots, n_used) unsigned 16 bits, or None for weights of 1
@@ -58,6 +64,7 @@ class FixedPointModel:
     factor: np.ndarray
     positions: np.ndarray
     unit: float
+    row_top: int
     weights: MaybeArray = None
     maps: MaybeArray = None
     multiplier: MaybeArray = None
@@ -67,16 +74,21 @@ class FixedPointModel:
 
     @property
     def top(self) -> int:
-        """The largest integer of an input."""
+        """The largest integer of a position or map."""
         return TOPS[self.dtype]
+
+    @property
+    def row_dtype(self) -> str:
+        """The type of a row: that of the tables, or wider."""
+        return self.dtype if self.row_top <= self.top else "int16"
 
     @property
     def bounds(self) -> tuple[int, int]:
         """The largest value that a sum of a map can have, and the largest distance."""
         if self.maps is None:
             mass = self.plain.n_used if self.weights is None else int(self.weights.sum(axis=1, dtype=np.int64).max())
-            return 0, mass * (2 * self.top) ** 2
-        rows = np.abs(self.maps.astype(np.int64)).sum(axis=2) * self.top
+            return 0, mass * (self.row_top + self.top) ** 2
+        rows = np.abs(self.maps.astype(np.int64)).sum(axis=2) * self.row_top
         return int(rows.max()), self.positions.shape[1] * (self.limit + self.top) ** 2
 
     @property
@@ -94,7 +106,7 @@ class FixedPointModel:
         with np.errstate(over="ignore", invalid="ignore"):
             X = self.plain.used(X).astype(np.float32)
             t = (X - self.offset.astype(np.float32)) * self.factor.astype(np.float32)
-            t = np.where(t > -self.top, np.minimum(t, np.float32(self.top)), np.float32(-self.top))
+            t = np.where(t > -self.row_top, np.minimum(t, np.float32(self.row_top)), np.float32(-self.row_top))
         return np.trunc(t + np.where(t < 0, np.float32(-0.5), np.float32(0.5))).astype(np.int64)
 
     def images(self, q: np.ndarray, slot: int) -> np.ndarray:
@@ -170,15 +182,24 @@ def fixed_point_model(
     real = plain.distances(rows)
     wanted = plain.labels[real.argmin(axis=1)]
     margins = _margins(real)
-    found: list[tuple[float, float, int, FixedPointModel]] = []
-    for low, high in _spans(plain, plain.used(X), dtype):
-        for model in _candidates(plain, low, high, dtype, per_feature, plain.used(rows)):
-            D = model.distances(rows)
-            lost = float(np.mean(plain.labels[D.argmin(axis=1)] != wanted))
-            # Errors within a factor of two are one as good as the other: the smaller model then.
-            error = np.ceil(np.log2(np.abs(_margins(D.astype(np.float64)) - margins).mean() + 1e-12))
-            found.append((lost, float(error), tables_size(model), model))
-    return min(found, key=lambda entry: entry[:3])[3]
+
+    def judged(model: FixedPointModel) -> tuple[float, float, int, FixedPointModel]:
+        D = model.distances(rows)
+        lost = float(np.mean(plain.labels[D.argmin(axis=1)] != wanted))
+        # Errors within a factor of two are one as good as the other: the smaller model then.
+        error = np.ceil(np.log2(np.abs(_margins(D.astype(np.float64)) - margins).mean() + 1e-12))
+        return lost, float(error), tables_size(model), model
+
+    found = [
+        judged(model)
+        for low, high in _spans(plain, plain.used(X), dtype)
+        for model in _candidates(plain, low, high, dtype, per_feature, plain.used(rows))
+    ]
+    best = min(found, key=lambda entry: entry[:3])
+    if dtype == "int8" and best[0] > _FEW_LOST:
+        found = [best, *map(judged, _with_wide_rows(plain, plain.used(X), per_feature))]
+        best = min(found, key=lambda entry: entry[:3])
+    return best[3]
 
 
 def _margins(D: np.ndarray) -> np.ndarray:
@@ -224,49 +245,78 @@ def _candidates(
 ) -> Iterator[FixedPointModel]:
 
     def quantised(offset: np.ndarray, half: np.ndarray) -> FixedPointModel:
+        step = half / TOPS[dtype]
         if plain.maps is None:
-            return _quantised_inputs(plain, offset, half, dtype)
-        return _quantised_maps(plain, offset, half / TOPS[dtype], dtype, rows)
+            return _quantised_inputs(plain, offset, step, dtype)
+        return _quantised_maps(plain, offset, step, dtype, rows)
 
     middle, half = (low + high) / 2.0, (high - low) / 2.0
-    common = np.array([(low.min() + high.max()) / 2.0]), np.array([max((high.max() - low.min()) / 2.0, 1e-30)])
+    for offset, size in _scales(low, high, per_feature):
+        yield quantised(offset, size)
+    if per_feature is not False and plain.maps is None and plain.weights is not None and len(plain.weights) == 1:
+        # One step of the metric for all inputs: an input of a small weight needs few levels, and no weight.
+        roots = np.sqrt(plain.weights[0])
+        largest = float((roots * half).max()) or 1.0
+        with np.errstate(divide="ignore"):
+            yield _quantised_inputs(plain, middle, largest / TOPS[dtype] / roots, dtype, uniform=True)
+
+
+def _scales(low: np.ndarray, high: np.ndarray, per_feature: bool | None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Middle and half of the range: of all inputs in common, of each on its own."""
     if per_feature is not True:
-        yield quantised(*common)
+        yield np.array([(low.min() + high.max()) / 2.0]), np.array([max((high.max() - low.min()) / 2.0, 1e-30)])
     if per_feature is not False:
-        yield quantised(middle, np.where(half > 0, half, 1.0))
-        if plain.maps is None and plain.weights is not None and len(plain.weights) == 1:
-            # One step of the metric for all inputs: an input of a small weight needs few levels, and no weight.
-            roots = np.sqrt(plain.weights[0])
-            largest = float((roots * half).max()) or 1.0
-            with np.errstate(divide="ignore"):
-                yield _quantised_inputs(plain, middle, largest / roots, dtype, uniform=True)
+        half = (high - low) / 2.0
+        yield (low + high) / 2.0, np.where(half > 0, half, 1.0)
+
+
+def _with_wide_rows(plain: PlainModel, X: np.ndarray, per_feature: bool | None) -> Iterator[FixedPointModel]:
+    """Tables of 8 bits for rows of 15: the step follows the prototypes as far as the farthest row lets it."""
+    row_top = _LARGEST_IMAGE["int8"]
+    lowest, highest = X.min(axis=0), X.max(axis=0)
+    if plain.maps is not None:
+        room = (_ROOM - 1.0) / 2.0 * (highest - lowest)
+        for offset, half in _scales(lowest - room, highest + room, per_feature):
+            yield _quantised_maps(plain, offset, half / row_top, "int8", X, row_top=row_top)
+        return
+    for offset, half in _scales(plain.positions.min(axis=0), plain.positions.max(axis=0), per_feature):
+        farthest = np.maximum(np.abs(highest - offset), np.abs(lowest - offset))
+        farthest = np.broadcast_to(farthest if offset.size > 1 else farthest.max(), offset.shape)
+        step = np.maximum(half / TOPS["int8"], _ROOM * farthest / row_top)
+        yield _quantised_inputs(plain, offset, np.where(step > 0, step, 1.0), "int8", row_top=row_top)
 
 
 def _quantised_inputs(
-    plain: PlainModel, offset: np.ndarray, half: np.ndarray, dtype: str, *, uniform: bool = False
+    plain: PlainModel,
+    offset: np.ndarray,
+    step: np.ndarray,
+    dtype: str,
+    *,
+    uniform: bool = False,
+    row_top: int | None = None,
 ) -> FixedPointModel:
     top = TOPS[dtype]
-    step = half / top
+    row_top = row_top or top
     factor = 1.0 / step
     kind = np.int8 if dtype == "int8" else np.int16
     positions = np.rint((plain.positions - offset) * factor).clip(-top, top).astype(kind)
     if uniform:
         counts = plain.weights[0] > 0
         unit = float((step[counts] ** 2 * plain.weights[0][counts]).max(initial=0.0)) or 1.0
-        return FixedPointModel(plain, dtype, offset, factor, positions, unit)
+        return FixedPointModel(plain, dtype, offset, factor, positions, unit, row_top)
     real = np.ones((1, plain.n_used)) if plain.weights is None else plain.weights
     real = np.broadcast_to(real * step**2, real.shape)
     if (real == real.flat[0]).all() and real.flat[0] > 0:
-        return FixedPointModel(plain, dtype, offset, factor, positions, float(real.flat[0]))
-    weights, unit = _integer_weights(real, dtype)
-    return FixedPointModel(plain, dtype, offset, factor, positions, unit, weights=weights)
+        return FixedPointModel(plain, dtype, offset, factor, positions, float(real.flat[0]), row_top)
+    weights, unit = _integer_weights(real, row_top)
+    return FixedPointModel(plain, dtype, offset, factor, positions, unit, row_top, weights=weights)
 
 
-def _integer_weights(real: np.ndarray, dtype: str) -> tuple[np.ndarray, float]:
+def _integer_weights(real: np.ndarray, row_top: int) -> tuple[np.ndarray, float]:
     """Weights in 16 bits: with sums below 2^32 where that is fine enough, else as large as they can be."""
     most = real.max() or 1.0
     units = [most / _WEIGHT_TOP]
-    if dtype == "int8":
+    if row_top == TOPS["int8"]:
         # Rounding adds a half to each weight at most.
         room = _WEIGHT_SUM - real.shape[1]
         units.insert(0, max(real.sum(axis=1).max() / room, units[0]) if room > 0 else np.inf)
@@ -279,7 +329,7 @@ def _integer_weights(real: np.ndarray, dtype: str) -> tuple[np.ndarray, float]:
 
 
 def _quantised_maps(
-    plain: PlainModel, offset: np.ndarray, step: np.ndarray, dtype: str, rows: np.ndarray
+    plain: PlainModel, offset: np.ndarray, step: np.ndarray, dtype: str, rows: np.ndarray, *, row_top: int | None = None
 ) -> FixedPointModel:
     """Maps row by row in integers; their images and the prototypes on one grid, measured from the prototypes' middle.
 
@@ -320,6 +370,7 @@ def _quantised_maps(
         1.0 / step,
         integers,
         grid**2,
+        row_top or top,
         maps=maps,
         multiplier=multiplier,
         start=start.astype(np.int32),

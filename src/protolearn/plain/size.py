@@ -41,7 +41,7 @@ def model_size(model: PlainModel | FixedPointModel) -> Size:
     else:
         item = 1 if model.dtype == "int8" else 2
         tables["scales"] = 4 * (model.offset.size + model.factor.size)
-        ram = item * plain.n_used
+        ram = (1 if model.row_dtype == "int8" else 2) * plain.n_used
         if model.weights is not None:
             tables["weights"] = 2 * model.weights.size
         if model.maps is not None:

@@ -136,7 +136,10 @@ def total_gradient(prototypes: PrototypeSet, data: Reducible, objective: Objecti
 
 def mean_gradient(prototypes: PrototypeSet, data: Samples, objective: Objective) -> Gradient:
     """Mean loss over all samples, with its gradient."""
-    return total_gradient(prototypes, data, objective) / data.total_weight
+    total = total_gradient(prototypes, data, objective)
+    if total is None:
+        raise ValueError("There is no sample to take the mean over; give at least one.")
+    return total / data.total_weight
 
 
 def wrong(D: np.ndarray, y: np.ndarray, labels: np.ndarray) -> np.ndarray:

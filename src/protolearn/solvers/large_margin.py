@@ -14,6 +14,10 @@ kinks.
 
 Between two exact searches for invaders only the candidates of the last one are looked at. Steps after which the exact
 search does not find a lower cost are undone: and repeated with more candidates if those were what was missing.
+
+Steps of large problems are tried in float32, which halves their time; every cost of the curve, and the gradient after
+each exact search, is a float64 sum. Where such a sum does not confirm the steps, or they seem to have arrived, float64
+goes on from there.
 """
 
 from __future__ import annotations
@@ -21,11 +25,12 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
 from protolearn.registry import Registry
-from protolearn.solvers.triples import Candidates, Sums, TripleProblem
+from protolearn.solvers.triples import Candidates, Sums, TripleProblem, squared_distances
 from protolearn.threads import n_threads, one_blas_thread
 
 METRIC_SOLVERS = Registry("solver")
@@ -42,6 +47,9 @@ _MEMORY = 12
 _SCALE_PAIRS, _SCALE_CENTRES, _SCALE_STEPS = 1 << 19, 48, 40
 # Directions with less variance than this share of the largest are whitened no further: they hold rounding only.
 _VARIANCE_FLOOR = 1e-5
+# Steps are tried in float32 where a map takes so many multiply-adds; not where smaller differences than this share of
+# the cost matter, nor with margins of another order.
+_FLOAT32_WORK, _FLOAT32_TOL, _FLOAT32_MARGINS = 1e7, 1e-5, (1e-12, 1e12)
 
 
 @dataclass
@@ -106,6 +114,11 @@ def _solve(
     problem, outside = problem.under(frame), problem
     omega = omega @ back
     steps = METRIC_SOLVERS[solver](problem, omega * best_scale(problem, omega))
+    steps.rough = (
+        problem.points.size * len(omega) >= _FLOAT32_WORK
+        and tol >= _FLOAT32_TOL
+        and _FLOAT32_MARGINS[0] <= problem.margin <= _FLOAT32_MARGINS[1]
+    )
     sharpest = max(10.0 * tol, _SHARPEST)
     roundness, interval, reach = max(_ROUNDEST, sharpest), min(2, invader_interval), _REACH
     candidates = Candidates(problem, steps.omega, reach)
@@ -124,7 +137,8 @@ def _solve(
         found = here = steps.look(candidates, smooth)
         last = result.cost_curve[-1]
         fallen = last - found.cost
-        if moved and not fallen >= 0:
+        unconfirmed = moved > 0 and not fallen >= 0
+        if unconfirmed:
             steps.restore(before)
             problem = steps.problem = old_problem
             missed = not found.smooth_cost < aim
@@ -140,7 +154,10 @@ def _solve(
             interval = min(2 * interval, invader_interval)
             if watch is not None:
                 watch(result.n_iter, found.cost)
-        if moved == 0 or fallen <= tol * last or steps.promise() <= tol:
+        ended = moved == 0 or fallen <= tol * last or steps.promise() <= tol
+        if steps.rough and (ended or unconfirmed):
+            steps.rough = False
+        elif ended:
             result.converged = roundness <= sharpest
             if roundness > sharpest:
                 roundness = max(roundness / 10.0, sharpest)
@@ -166,7 +183,10 @@ def whitening(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 class _Steps:
-    """Steps of one way to minimise. `value` and `slope` are those of the smoothed cost at the current point."""
+    """Steps of one way to minimise. `value` and `slope` are those of the smoothed cost at the current point.
+
+    rough : try steps in float32
+    """
 
     value: float
     slope: np.ndarray
@@ -176,13 +196,35 @@ class _Steps:
 
     def __init__(self, problem: TripleProblem) -> None:
         self.problem = problem
+        self.rough = False
 
-    def gradient(self, sums: Sums) -> np.ndarray:
+    @cached_property
+    def _in_float32(self) -> TripleProblem:
+        return self.problem.in_float32()
+
+    def measure(self, candidates: Candidates, factor: np.ndarray, smooth: float) -> tuple[Sums, np.ndarray]:
+        """Sums and gradient at a factor of Lambda: exact, or as good as float32 is."""
+        problem = self._in_float32 if self.rough else self.problem
+        return self._measure(candidates, problem, problem.mapped(factor), smooth)
+
+    def look(self, candidates: Candidates, smooth: float) -> Sums:
+        """Measure where the steps are, under new candidates."""
+        sums, self.slope = self._measure(candidates, self.problem, candidates.mapped, smooth)
+        self.value = sums.smooth_cost
+        return sums
+
+    def _measure(
+        self, candidates: Candidates, problem: TripleProblem, mapped: tuple[np.ndarray, np.ndarray], smooth: float
+    ) -> tuple[Sums, np.ndarray]:
+        raise NotImplementedError("abstract: sums and gradient of one way to minimise")
+
+    @staticmethod
+    def gradient(sums: Sums, problem: TripleProblem) -> np.ndarray:
         """sum c (u - u')(x - x')' by two matrix products."""
-        slope = self.problem.outer_sum(sums.at_points, self.problem.points)
+        slope = problem.outer_sum(sums.at_points, problem.points)
         if sums.at_centres is not sums.at_points:
-            slope += self.problem.outer_sum(sums.at_centres, self.problem.centres)
-        return slope
+            slope += problem.outer_sum(sums.at_centres, problem.centres)
+        return slope.astype(np.float64, copy=False)
 
 
 class FactorSteps(_Steps, name="factor"):
@@ -210,22 +252,12 @@ class FactorSteps(_Steps, name="factor"):
         self.point = state
         self.memory.clear()
 
-    def measure(self, candidates: Candidates, point: np.ndarray, smooth: float) -> tuple[Sums, np.ndarray]:
-        """Sums and gradient at a point."""
-        return self._measure(candidates, self.problem.mapped(point), smooth)
-
     def _measure(
-        self, candidates: Candidates, mapped: tuple[np.ndarray, np.ndarray], smooth: float
+        self, candidates: Candidates, problem: TripleProblem, mapped: tuple[np.ndarray, np.ndarray], smooth: float
     ) -> tuple[Sums, np.ndarray]:
         A, B = mapped
         sums = candidates.sums(A, B, A, B, smooth)
-        return sums, 2.0 * self.gradient(sums)
-
-    def look(self, candidates: Candidates, smooth: float) -> Sums:
-        """Measure where the steps are, under new candidates."""
-        sums, self.slope = self._measure(candidates, candidates.mapped, smooth)
-        self.value = sums.smooth_cost
-        return sums
+        return sums, 2.0 * self.gradient(sums, problem)
 
     def promise(self) -> float:
         """The share of the cost by which a step a hundredth as long as Omega would fall along the gradient."""
@@ -305,23 +337,13 @@ class ProjectionSteps(_Steps, name="projection"):
         self.matrix, self.factor = state
         self.step = 0.0
 
-    def measure(self, candidates: Candidates, factor: np.ndarray, smooth: float) -> tuple[Sums, np.ndarray]:
-        """Sums and gradient at a factor of Lambda."""
-        return self._measure(candidates, self.problem.mapped(factor), smooth)
-
     def _measure(
-        self, candidates: Candidates, mapped: tuple[np.ndarray, np.ndarray], smooth: float
+        self, candidates: Candidates, problem: TripleProblem, mapped: tuple[np.ndarray, np.ndarray], smooth: float
     ) -> tuple[Sums, np.ndarray]:
         A, B = mapped
-        sums = candidates.sums(A, B, self.problem.centres, self.problem.points, smooth)
-        slope = self.gradient(sums)
+        sums = candidates.sums(A, B, problem.centres, problem.points, smooth)
+        slope = self.gradient(sums, problem)
         return sums, (slope + slope.T) / 2.0
-
-    def look(self, candidates: Candidates, smooth: float) -> Sums:
-        """Measure where the steps are, under new candidates."""
-        sums, self.slope = self._measure(candidates, candidates.mapped, smooth)
-        self.value = sums.smooth_cost
-        return sums
 
     def promise(self) -> float:
         """The share of the cost by which a projected step a hundredth as long as Lambda would fall."""
@@ -373,8 +395,8 @@ def best_scale(problem: TripleProblem, omega: np.ndarray) -> float:
     n_chosen = n if n * len(B) <= _SCALE_PAIRS else min(_SCALE_CENTRES, n)
     spaced = np.linspace(0, max(n - 1, 0), n_chosen).astype(np.int64)
     pull, gaps = 0.0, [np.empty(0)]
-    for i in has_target[spaced]:
-        D = np.sum((A[i] - B) ** 2, axis=1)
+    chosen = has_target[spaced]
+    for i, D in zip(chosen, np.maximum(squared_distances(A[chosen], B), 0.0), strict=True):
         own = D[problem.targets[i][problem.targets[i] >= 0]]
         pull += problem.pull * own.sum()
         gaps.append((own[:, None] - D[problem.point_labels != problem.centre_labels[i]]).ravel())

@@ -40,8 +40,8 @@ _loop = njit(cache=True, nogil=True, fastmath=set(VECTORISED))
 class TripleProblem:
     """Centres, points and targets of a large margin problem.
 
-    centres, points : (n_centres, d) and (n_points, d), float64; points sorted by label, both moved so that the mean
-        of the points is the origin, because |a|^2 - 2 a'b + |b|^2 loses digits far from it
+    centres, points : (n_centres, d) and (n_points, d), float64 (or `in_float32`); points sorted by label, both moved
+        so that the mean of the points is the origin, because |a|^2 - 2 a'b + |b|^2 loses digits far from it
     centre_labels, point_labels : class codes
     targets : (n_centres, k) rows of points; -1 fills a row whose class has fewer than k; empty before they are found
     margin, pull, push : kappa, 1 - mu and mu of the thesis
@@ -107,13 +107,19 @@ class TripleProblem:
         centres = points if self.centres is self.points else self.centres @ frame
         return replace(self, centres=centres, points=points)
 
+    def in_float32(self) -> TripleProblem:
+        """The same problem with half the digits."""
+        points = self.points.astype(np.float32)
+        return replace(self, centres=points if self.mutual else self.centres.astype(np.float32), points=points)
+
     def mapped(self, omega: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Centres and points after the map."""
         Z = self._by_rows(self.points, omega)
         return (Z if self.mutual else self._by_rows(self.centres, omega)), Z
 
     def _by_rows(self, X: np.ndarray, omega: np.ndarray) -> np.ndarray:
-        Z = np.empty((len(X), len(omega)))
+        omega = omega.astype(X.dtype, copy=False)
+        Z = np.empty((len(X), len(omega)), dtype=X.dtype)
         parts = row_parts(len(X), self.threads_for(X.size * len(omega), _PRODUCT_FOR_A_THREAD))
         in_threads(lambda rows: np.matmul(X[rows], omega.T, out=Z[rows]), parts, len(parts))
         return Z
@@ -136,7 +142,7 @@ class TripleProblem:
         A, B = self.mapped(omega)
         targets = np.full((len(A), self.n_neighbors), -1, dtype=np.int64)
         for rows, low, high in self._same_class_chunks():
-            D = _distances(A[rows], B[low:high])
+            D = squared_distances(A[rows], B[low:high])
             own = self.own[rows] - low
             D[own >= 0, own[own >= 0]] = np.inf
             k = min(self.n_neighbors, high - low - int(own[0] >= 0))
@@ -176,7 +182,8 @@ def row_parts(n: int, parts: int) -> list[slice]:
     return [slice(a, b) for a, b in pairwise(edges)]
 
 
-def _distances(A: np.ndarray, B: np.ndarray) -> np.ndarray:
+def squared_distances(A: np.ndarray, B: np.ndarray) -> np.ndarray:
+    """|a|^2 - 2 a'b + |b|^2."""
     D = A @ B.T
     D *= -2
     D += np.einsum("ij,ij->i", A, A)[:, None]
@@ -238,8 +245,8 @@ class Candidates:
         furthest = edges.max(axis=1)
 
         def part(pairs: np.ndarray) -> tuple:
-            at_points = np.zeros(UB.shape)
-            at_centres = at_points if problem.mutual else np.zeros(UA.shape)
+            at_points = np.zeros_like(UB)
+            at_centres = at_points if problem.mutual else np.zeros_like(UA)
             weights = np.zeros(problem.targets.shape)
             found = push_sums(
                 A, B, UA, UB, pairs, problem.mutual, edges, furthest, problem.push, smooth,
@@ -346,7 +353,7 @@ def target_edges(A, B, targets, margin):
         for t in range(k):
             j = targets[i, t]
             if j >= 0:
-                s = 0.0
+                s = A.dtype.type(0)
                 for f in range(d):
                     v = A[i, f] - B[j, f]
                     s += v * v
@@ -395,7 +402,7 @@ def push_sums(A, B, UA, UB, pairs, mutual, edges, furthest, push, smooth, weight
         f = 0
         while f < d and s < reach:
             stop = min(f + 32, d)
-            part = 0.0
+            part = A.dtype.type(0)
             for g in range(f, stop):
                 v = A[i, g] - B[b, g]
                 part += v * v
@@ -413,8 +420,9 @@ def push_sums(A, B, UA, UB, pairs, mutual, edges, furthest, push, smooth, weight
             saved += less
             n_active += active
             total += slope
+        share = UA.dtype.type(total)
         for g in range(du):
-            v = total * (UA[i, g] - UB[b, g])
+            v = share * (UA[i, g] - UB[b, g])
             at_centres[i, g] -= v
             at_points[b, g] += v
     return cost, saved, n_active
@@ -427,7 +435,8 @@ def pull_sums(UA, UB, targets, weights, at_centres, at_points):
         for t in range(targets.shape[1]):
             j = targets[i, t]
             if j >= 0:
+                weight = UA.dtype.type(weights[i, t])
                 for g in range(UA.shape[1]):
-                    v = weights[i, t] * (UA[i, g] - UB[j, g])
+                    v = weight * (UA[i, g] - UB[j, g])
                     at_centres[i, g] += v
                     at_points[j, g] -= v

@@ -1,0 +1,90 @@
+"""Speed and memory beside references, as ratios of measurements taken in turn, one case a subject.
+
+python -m benchmarks                          the cases
+python -m benchmarks train --peers            one of them, beside libraries that need environments of their own
+python -m benchmarks train --only GLVQ,svm    some parts of it; the others keep their older figures
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from importlib import import_module
+from pathlib import Path
+
+from benchmarks.case import Case, Request, write_page
+from benchmarks.environments import HOME, Environments
+from benchmarks.measurements import RATIO_HEADER
+
+CASES = ("train", "predict", "start", "memory", "scale", "reduction", "metric")
+
+
+def case(name: str) -> Case:
+    """A case by its name; each is one module."""
+    return import_module(f"benchmarks.{name}").CASE
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line."""
+    found = argparse.ArgumentParser(
+        prog="python -m benchmarks", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    found.add_argument("case", nargs="?", choices=CASES, help="without it, a list of them")
+    found.add_argument("--peers", action="store_true", help="also libraries that need old versions, in environments")
+    found.add_argument("--envs", type=Path, default=HOME, metavar="DIR", help=f"their folder (default: {HOME})")
+    found.add_argument("--repeats", type=int, default=5, metavar="R", help="measurements of each figure (default: 5)")
+    found.add_argument("--only", default="", metavar="PARTS", help="parts by name or by how their names begin: a,b,c")
+    found.add_argument("--parts", action="store_true", help="list the parts of the case and stop")
+    found.add_argument("--threads", type=int, default=1, metavar="N", help="of BLAS and OpenMP (default: 1)")
+    found.add_argument(
+        "--seconds", type=float, default=60.0, metavar="S", help="a peer's fit that takes longer gets fewer epochs (60)"
+    )
+    found.add_argument("--out", type=Path, default=Path("benchmark-results"), metavar="DIR", help="CSV files and plots")
+    found.add_argument("--docs", type=Path, metavar="DIR", help="folder of speed.md, to write the section into it")
+    found.add_argument("--quick", action="store_true", help="tiny sizes: a look at whether it runs")
+    return found
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run a case: its CSV file, its plot, its section; 1 where a wanted figure is missed."""
+    options = parser().parse_args(arguments)
+    if options.case is None:
+        for name in CASES:
+            one = case(name)
+            print(f"{name:10} {one.line}; {one.duration}")
+        return 0
+    chosen = case(options.case)
+    if options.parts:
+        print("\n".join(chosen.parts))
+        return 0
+    only = [name for name in options.only.split(",") if name]
+    try:
+        chosen.chosen(only)
+    except ValueError as error:
+        parser().error(str(error))
+    with tempfile.TemporaryDirectory() as folder:
+        request = Request(
+            repeats=options.repeats,
+            quick=options.quick,
+            threads=options.threads,
+            seconds=options.seconds,
+            peers=Environments(options.envs) if options.peers else None,
+            folder=Path(folder),
+        )
+        rows = chosen.measure(request, only, options.out)
+    ratios = chosen.ratios(rows)
+    print(" | ".join(RATIO_HEADER))
+    for found in ratios:
+        print(" | ".join(found.cells()))
+    chosen.draw(rows, options.out / f"{chosen.name}.png")
+    if options.docs is not None:
+        figure = options.docs / "figures" / f"speed_{chosen.name}.png"
+        chosen.draw(rows, figure)
+        command = f"python -m benchmarks {chosen.name}" + (" --peers" if options.peers else "")
+        write_page(options.docs, chosen, chosen.section(rows, command, f"figures/{figure.name}"))
+    return 1 if any(found.met is False for found in ratios) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

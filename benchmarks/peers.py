@@ -1,0 +1,288 @@
+"""The same training in every library: one start, the same prototypes and epochs, whole fits in turn."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from benchmarks.case import Request, installed
+from benchmarks.environments import CannotBeMade
+from benchmarks.measurements import Measurement, Ratio, median, ratio, spread, where
+from benchmarks.problems import PROBLEMS, store
+from benchmarks.workers import NoAnswer, Worker, so_many
+
+EPOCHS, PER_CLASS = 30, 5
+# Where EPOCHS would take too long, the time of fewer is scaled: as many as take so long.
+_SCALED_SECONDS = 12.0
+# A fit of seconds is repeated often, one of a minute once or twice.
+_ALL_REPEATS_SECONDS = 75.0
+# Imports and data, on a machine that may be busy.
+_LOADING_SECONDS = 180.0
+
+
+@dataclass(frozen=True)
+class Rival:
+    """A library's way to train a method.
+
+    environment : where the library is; None is ours
+    rows : training rows where all would take too long; time is linear in them
+    """
+
+    library: str
+    model: str
+    setting: str
+    environment: str | None = None
+    package: str = ""
+    job: dict[str, Any] = field(default_factory=dict)
+    rows: int | None = None
+
+
+def _ours(model: str, solver: str, dtype: str, **settings: Any) -> Rival:
+    if solver != "online":
+        settings["solver"] = solver
+    return Rival(
+        "protolearn", model, f"{solver}, {dtype}", package="protolearn", job={"settings": settings, "dtype": dtype}
+    )
+
+
+def _sklvq(model: str, step: Any) -> list[Rival]:
+    return [
+        Rival("sklvq", model, "sgd, batches of 128, float64", "sklearn-1.5", "sklvq", {"solver": "sgd", "step": step}),
+        Rival("sklvq", model, "L-BFGS, float64", "sklearn-1.5", "sklvq", {"solver": "limited-memory-bfgs"}),
+    ]
+
+
+def _sklearn_lvq(model: str, **more: Any) -> Rival:
+    return Rival("sklearn-lvq", model, "L-BFGS, float64", "sklearn-1.5", "sklearn-lvq", **more)
+
+
+def _prototorch(model: str, **settings: Any) -> Rival:
+    job = {"settings": settings, "dtype": "float32"}
+    return Rival("prototorch", model, "Adam, batches of 128, float32", "prototorch", "prototorch-models", job)
+
+
+def _r(model: str, **settings: float) -> Rival:
+    return Rival("R class", model, "online, float64", job={"settings": settings})
+
+
+# What is wanted over the fastest peer; then ours and the peers.
+METHODS: dict[str, tuple[float, list[Rival]]] = {
+    "GLVQ": (
+        12.0,
+        [
+            _ours("GLVQ", "online", "float64"),
+            _ours("GLVQ", "online", "float32"),
+            *_sklvq("GLVQ", 0.1),
+            _sklearn_lvq("GlvqModel"),
+            _prototorch("GLVQ"),
+        ],
+    ),
+    "GMLVQ": (
+        50.0,
+        [
+            _ours("GMLVQ", "online", "float64"),
+            _ours("GMLVQ", "online", "float32"),
+            *_sklvq("GMLVQ", [0.1, 0.01]),
+            _sklearn_lvq("GmlvqModel"),
+            _prototorch("GMLVQ"),
+        ],
+    ),
+    "LGMLVQ": (
+        50.0,
+        [
+            _ours("LGMLVQ", "online", "float64", scope="prototype"),
+            _ours("LGMLVQ", "online", "float32", scope="prototype"),
+            *_sklvq("LGMLVQ", [0.1, 0.01]),
+            _sklearn_lvq("LgmlvqModel"),
+            _prototorch("LGMLVQ"),
+        ],
+    ),
+    "RSLVQ": (
+        30.0,
+        [
+            _ours("RSLVQ", "online", "float64"),
+            _ours("RSLVQ", "online", "float32"),
+            # 31 ms an epoch and sample in a loop of Python: a minute for 60 rows and 30 epochs.
+            _sklearn_lvq("RslvqModel", job={"settings": {"sigma": 1.0}}, rows=150),
+            # Its default variance of 1 underflows on 64 standardised features.
+            _prototorch("RSLVQ", variance=10.0),
+        ],
+    ),
+    "LVQ1": (5.0, [_ours("LVQ1", "online", "float64"), _ours("LVQ1", "online", "float32"), _r("lvq1", alpha=0.05)]),
+    "LVQ3": (
+        5.0,
+        [
+            _ours("LVQ3", "online", "float64", learning_rate=0.02, epsilon=0.1),
+            _ours("LVQ3", "online", "float32", learning_rate=0.02, epsilon=0.1),
+            _r("lvq3", alpha=0.02, win=0.3, epsilon=0.1),
+        ],
+    ),
+}
+NAMES = [f"{method}-{problem}" for method in METHODS for problem in PROBLEMS]
+
+
+def interpreter(rival: Rival, request: Request) -> Path | str:
+    """The Python that has the library."""
+    if rival.environment is None:
+        return sys.executable
+    assert request.peers is not None
+    return request.peers.python(rival.environment)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A rival that runs: with how many rows, for how many epochs, how often."""
+
+    rival: Rival
+    worker: Worker
+    rows: int
+    epochs: int
+    repeats: int
+
+
+def compare(part: str, request: Request) -> list[Measurement]:
+    """One method on one data set: ours and every peer in turn."""
+    method, _, problem = part.partition("-")
+    data, n, path = store(problem, request.folder, PER_CLASS, request.quick)
+    epochs = 3 if request.quick else EPOCHS
+    found: list[Measurement] = []
+
+    def row(rival: Rival, measure: str, unit: str, value: float, repeat: int, version: str, note: str) -> Measurement:
+        setting = f"{rival.setting}, {so_many(request.threads)}"
+        return Measurement(part, data, method, rival.library, setting, measure, unit, value, repeat, version, note)
+
+    def failed(rival: Rival, error: Exception) -> None:
+        request.tell(f"  {rival.library}: {error}")
+        found.append(row(rival, "no result", "", 0.0, 0, _version(rival, request), str(error)))
+
+    with ExitStack() as running:
+        entries = []
+        for rival in METHODS[method][1]:
+            if rival.environment is not None and request.peers is None:
+                continue
+            rows = rival.rows if rival.rows and rival.rows < n else None
+            job = {"library": rival.library, "model": rival.model, "data": str(path), "rows": rows, **rival.job}
+            try:
+                worker = Worker(job, interpreter(rival, request), request.threads)
+                running.callback(worker.close)
+                entries.append(Entry(rival, worker, rows or n, *_plan(worker, request, epochs)))
+            except (CannotBeMade, NoAnswer) as error:
+                failed(rival, error)
+        for repeat in range(request.repeats):
+            for entry in list(entries):
+                if repeat >= entry.repeats:
+                    continue
+                try:
+                    answer = entry.worker.ask(10 * request.seconds, do="fit", epochs=entry.epochs)
+                except NoAnswer as error:
+                    failed(entry.rival, error)
+                    entries.remove(entry)
+                    continue
+                note = [f"{answer['epochs']} of {epochs} epochs"] if answer["epochs"] < epochs else []
+                note += [f"{entry.rows} of {n} rows"] if entry.rows < n else []
+                values = {
+                    ("fit", "s"): answer["seconds"],
+                    ("epochs", ""): answer["epochs"],
+                    ("per epoch and sample", "us"): 1e6 * answer["seconds"] / answer["epochs"] / entry.rows,
+                    ("test accuracy", ""): answer["accuracy"],
+                }
+                version = answer.get("version") or _version(entry.rival, request)
+                found += [
+                    row(entry.rival, *name, value, repeat, version, ", ".join(note)) for name, value in values.items()
+                ]
+    return found
+
+
+def _version(rival: Rival, request: Request) -> str:
+    if rival.environment is None:
+        return installed(rival.package)
+    return request.peers.version(rival.environment, rival.package) if request.peers is not None else ""
+
+
+def _plan(worker: Worker, request: Request, epochs: int) -> tuple[int, int]:
+    """How many epochs a fit is given and how often it is repeated; a first fit compiles what it needs."""
+    worker.ask(_LOADING_SECONDS, do="load")
+    most = 2 * request.seconds
+    each = worker.ask(most, do="fit", epochs=1)["seconds"]
+    if each < request.seconds / 6:
+        each = one = worker.ask(most, do="fit", epochs=1)["seconds"]
+        if one * epochs > request.seconds:
+            # Without what a fit costs before its first epoch.
+            each = max((worker.ask(most, do="fit", epochs=3)["seconds"] - one) / 2, one / 10)
+    if each * epochs > request.seconds:
+        epochs = max(1, min(epochs, int(_SCALED_SECONDS / each)))
+    return epochs, max(1, min(request.repeats, int(_ALL_REPEATS_SECONDS / (each * epochs))))
+
+
+def _of(rows: Sequence[Measurement], library: str, setting: str, measure: str) -> list[Measurement]:
+    return where(rows, library=library, setting=setting, measure=measure)
+
+
+def _sources(rows: Sequence[Measurement]) -> list[tuple[str, str]]:
+    return list(dict.fromkeys((row.library, row.setting) for row in rows))
+
+
+def ratios(rows: Sequence[Measurement]) -> list[Ratio]:
+    """Ours against the fastest peer of each method and data set, by the time of an epoch and sample."""
+    found = []
+    for part in NAMES:
+        here = where(rows, part=part)
+        ours = [source for source in _sources(here) if source[0] == "protolearn"]
+        theirs = [source for source in _sources(here) if source[0] != "protolearn" and _of(here, *source, "fit")]
+        if not ours or not theirs:
+            continue
+        fastest = min(theirs, key=lambda source: median(_of(here, *source, "per epoch and sample")))
+        # Ours in the number type of that peer.
+        mine = next((source for source in ours if ("float32" in source[1]) == ("float32" in fastest[1])), ours[0])
+        ours_right, their_right = (median(_of(here, *source, "test accuracy")) for source in (mine, fastest))
+        shorter = _of(here, *fastest, "fit")[0].note
+        note = f"test accuracy {ours_right:.3f} against {their_right:.3f}" + (f" ({shorter})" if shorter else "")
+        one = ratio(
+            _of(here, *fastest, "per epoch and sample"),
+            _of(here, *mine, "per epoch and sample"),
+            f"{here[0].task}, {here[0].data}, {mine[1]}",
+            f"{fastest[0]}, {fastest[1]}",
+            least=METHODS[here[0].task][0],
+            note=note,
+            holds=ours_right >= their_right,
+        )
+        if one is not None:
+            found.append(one)
+    return found
+
+
+HEADER = (
+    "method",
+    "data",
+    "library",
+    "setting",
+    "us an epoch and sample",
+    "fit, s",
+    "test accuracy",
+    "repeats",
+    "note",
+)
+
+
+def table_rows(rows: Sequence[Measurement]) -> list[tuple]:
+    """One row for each way to train each method on each data set."""
+    found = []
+    for part in NAMES:
+        here = where(rows, part=part)
+        for source in _sources(here):
+            fits = _of(here, *source, "fit")
+            if not fits:
+                failed = _of(here, *source, "no result")[0]
+                library = f"{source[0]} {failed.version}".strip()
+                found.append((here[0].task, here[0].data, library, source[1], "", "", "", 0, failed.note))
+                continue
+            library = f"{source[0]} {fits[0].version}".strip()
+            each = spread(_of(here, *source, "per epoch and sample"))
+            accuracy = f"{median(_of(here, *source, 'test accuracy')):.4f}"
+            first = (here[0].task, here[0].data, library, source[1], each)
+            found.append((*first, f"{median(fits):.3g}", accuracy, len(fits), fits[0].note))
+    return found

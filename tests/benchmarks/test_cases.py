@@ -1,0 +1,119 @@
+"""Every case at a tiny size: its rows, its plot, its section. What is timed is not tested."""
+
+import csv
+import shutil
+
+import pytest
+from benchmarks.__main__ import CASES, case, main
+from benchmarks.measurements import COLUMNS, Measurement
+
+from benchmarks import out_of_core, peers, scale, support_vectors
+
+# A part or two of each case, which together take its ways of measuring.
+TINY = {
+    "train": "epochs,LVQ1-digits,svm",
+    "predict": "threads-1,single",
+    "start": "import,compile,NearestPrototype",
+    "memory": "",
+    "scale": "fit-GLVQ-lbfgs,predict",
+    "reduction": "letter",
+    "metric": "iris",
+}
+
+
+def test_without_a_case_there_is_a_list_with_a_line_and_a_duration_each(capsys):
+    assert main([]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == list(CASES)
+    assert all("minute" in line for line in lines)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_tiny_run_leaves_rows_a_plot_and_a_section(name, tmp_path, capsys):
+    repeats = "2" if name in ("train", "predict") else "1"
+    options = [name, "--quick", "--repeats", repeats, "--out", str(tmp_path / "out"), "--docs", str(tmp_path / "docs")]
+    assert main([*options, "--only", TINY[name]]) in (0, 1)
+    with (tmp_path / "out" / f"{name}.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert tuple(rows[0]) == COLUMNS
+    parts = case(name).chosen(TINY[name].split(",") if TINY[name] else [])
+    assert {row["part"] for row in rows} == set(parts)
+    assert all(float(row["value"]) == float(row["value"]) for row in rows)
+    if name == "train":
+        # R where it is installed; where it is not, a sentence instead of its times.
+        fits = [row for row in rows if row["part"] == "LVQ1-digits" and row["measure"] == "test accuracy"]
+        assert {row["library"] for row in fits} == {"protolearn", *(["R class"] if shutil.which("Rscript") else [])}
+        assert min(float(row["value"]) for row in fits) > 0.8
+    assert (tmp_path / "out" / f"{name}.png").stat().st_size > 1000
+    assert (tmp_path / "docs" / "figures" / f"speed_{name}.png").exists()
+    page = (tmp_path / "docs" / "speed.md").read_text()
+    assert f"## {name.capitalize()}" in page
+    assert f"Made by `python -m benchmarks {name}`" in page
+    assert "nan" not in page
+    assert "ours | against" in capsys.readouterr().out
+
+
+def test_a_name_stands_for_itself_or_for_all_that_begin_with_it():
+    assert case("train").chosen(["LVQ3"]) == ["LVQ3-digits", "LVQ3-usps", "LVQ3-made32"]
+    assert case("train").chosen(["svm"]) == ["svm"]
+    assert "svm-grid" not in case("train").chosen([])
+
+
+def test_every_piece_out_of_core_can_be_asked_for():
+    assert set(out_of_core.PARTS) == set(scale.OUT_OF_CORE) == set(scale.CASE.on_request)
+
+
+def test_an_unknown_part_is_named(capsys):
+    with pytest.raises(SystemExit):
+        main(["train", "--only", "LVQ9"])
+    assert "train has no part LVQ9; choose from epochs" in capsys.readouterr().err
+
+
+def test_parts_can_be_listed(capsys):
+    assert main(["predict", "--parts"]) == 0
+    assert capsys.readouterr().out.split() == ["threads-1", "threads-2", "peers", "single"]
+
+
+def fits(library, setting, each, accuracy, note=""):
+    values = {"fit": each, "per epoch and sample": each, "test accuracy": accuracy}
+    return [
+        Measurement("GLVQ-digits", "digits", "GLVQ", library, setting, name, "", value, 0, "", note)
+        for name, value in values.items()
+    ]
+
+
+def test_the_fastest_peer_counts_and_ours_in_its_number_type():
+    rows = fits("protolearn", "online, float64", 2.0, 0.96) + fits("protolearn", "online, float32", 1.0, 0.97)
+    rows += fits("sklvq", "sgd, float64", 40.0, 0.95) + fits(
+        "prototorch", "Adam, float32", 20.0, 0.94, "5 of 30 epochs"
+    )
+    (found,) = peers.ratios(rows)
+    assert found.median == 20.0
+    assert found.met
+    assert found.against == "prototorch, Adam, float32"
+    assert "5 of 30 epochs" in found.note
+    (found,) = peers.ratios(rows[:6] + fits("sklvq", "sgd, float64", 40.0, 0.98))
+    assert found.median == 20.0
+    assert found.met is False
+
+
+def test_growth_is_that_of_ten_times_the_rows():
+    times = {1000: 1.0, 3000: 2.0, 10_000: 11.0}
+    rows = [Measurement("predict", f"{n} x 32", "predict", "", "", "time", "s", value) for n, value in times.items()]
+    (found,) = scale.ratios(rows)
+    assert (found.median, found.met) == (11.0, False)
+    memory = {1000: 1.0, 10_000: 1.0 + 9000 * 64 / 1e6}
+    rows = [Measurement("predict", f"{n} x 32", "predict", "", "", "memory", "MB", mb) for n, mb in memory.items()]
+    (found,) = scale.ratios(rows)
+    assert found.median == pytest.approx(0.5)
+    assert found.note == "64.0 bytes a row"
+
+
+def test_the_support_vector_machine_is_the_reference():
+    rows = [
+        Measurement("svm", "usps", task, "", task, measure, "s", value)
+        for task, measure, value in (("LOGM", "training", 2.0), ("SVC", "training", 5.0))
+    ]
+    (found,) = support_vectors.ratios(rows)
+    assert found.median == 2.5
+    assert found.note == "the paper: 3.1"
