@@ -15,7 +15,7 @@ from pathlib import Path
 
 from benchmarks.case import Case, Request, write_page
 from benchmarks.environments import HOME, Environments
-from benchmarks.measurements import RATIO_HEADER
+from benchmarks.measurements import RATIO_HEADER, read
 
 CASES = ("train", "predict", "start", "memory", "scale", "reduction", "metric")
 
@@ -42,6 +42,7 @@ def parser() -> argparse.ArgumentParser:
     )
     found.add_argument("--out", type=Path, default=Path("benchmark-results"), metavar="DIR", help="CSV files and plots")
     found.add_argument("--docs", type=Path, metavar="DIR", help="folder of speed.md, to write the section into it")
+    found.add_argument("--redraw", action="store_true", help="measure nothing: plot and section from the CSV file")
     found.add_argument("--quick", action="store_true", help="tiny sizes: a look at whether it runs")
     return found
 
@@ -63,16 +64,21 @@ def main(arguments: list[str] | None = None) -> int:
         chosen.chosen(only)
     except ValueError as error:
         parser().error(str(error))
-    with tempfile.TemporaryDirectory() as folder:
-        request = Request(
-            repeats=options.repeats,
-            quick=options.quick,
-            threads=options.threads,
-            seconds=options.seconds,
-            peers=Environments(options.envs) if options.peers else None,
-            folder=Path(folder),
-        )
-        rows = chosen.measure(request, only, options.out)
+    if options.redraw:
+        rows = read(options.out / f"{chosen.name}.csv")
+        if not rows:
+            parser().error(f"{options.out / f'{chosen.name}.csv'} holds no rows to draw; run {chosen.name} first.")
+    else:
+        with tempfile.TemporaryDirectory() as folder:
+            request = Request(
+                repeats=options.repeats,
+                quick=options.quick,
+                threads=options.threads,
+                seconds=options.seconds,
+                peers=Environments(options.envs) if options.peers else None,
+                folder=Path(folder),
+            )
+            rows = chosen.measure(request, only, options.out)
     ratios = chosen.ratios(rows)
     print(" | ".join(RATIO_HEADER))
     for found in ratios:

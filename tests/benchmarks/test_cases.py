@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 from benchmarks.__main__ import CASES, case, main
-from benchmarks.measurements import COLUMNS, Measurement
+from benchmarks.measurements import COLUMNS, Measurement, read, write
 
 from benchmarks import out_of_core, peers, scale, support_vectors
 
@@ -67,6 +67,18 @@ def test_an_unknown_part_is_named(capsys):
     with pytest.raises(SystemExit):
         main(["train", "--only", "LVQ9"])
     assert "train has no part LVQ9; choose from epochs" in capsys.readouterr().err
+
+
+def test_a_plot_and_a_section_can_be_made_of_the_file_alone(tmp_path, capsys):
+    rows = fits("protolearn", "online, float64", 2.0, 0.96) + fits("sklvq", "sgd, float64", 40.0, 0.95)
+    write(tmp_path / "train.csv", rows)
+    options = ["train", "--redraw", "--out", str(tmp_path), "--docs", str(tmp_path)]
+    assert main(options) == 0
+    assert "| 20.0 | at least 12 | yes |" in (tmp_path / "speed.md").read_text()
+    assert read(tmp_path / "train.csv") == rows
+    with pytest.raises(SystemExit):
+        main(["predict", *options[1:]])
+    assert "holds no rows to draw; run predict first" in capsys.readouterr().err
 
 
 def test_parts_can_be_listed(capsys):
