@@ -38,8 +38,8 @@ CAUSES = {
 # Looked into on the folds of seed 0, repeat 0.
 _BELOW_8 = (
     "Where k-means is below its row: on `sonar` no one S from 1 to 5 gets above 78 % in these folds, with one start or "
-    "the best of ten (published: 82.58); on `corral` the best of ten gets 97.7 % at S = 3, one start 93.7 % (98.37). The "
-    "paper does not say how its k-means starts; ours is one run from k-means++. Where LOGM-W is below its row: with "
+    "the best of ten (published: 82.58); on `corral` the best of ten gets 97.7 % at S = 3, one start 93.7 % (98.37). "
+    "The paper does not say how its k-means starts; ours is one from k-means++. Where LOGM-W is below its row: with "
     "frozen prototypes alpha d_own only moves the weights to features that vary little within a class, and of equal "
     "settings we take the most regularised; on `hepatitis` alpha = 0 gets 81.3 %, alpha = 0.05 75.0 %."
 )
