@@ -3,6 +3,8 @@
 python -m benchmarks                          the cases
 python -m benchmarks train --peers            one of them, beside libraries that need environments of their own
 python -m benchmarks train --only GLVQ,svm    some parts of it; the others keep their older figures
+
+What docs/speed.md shows is made with `--out benchmarks/results --docs docs`.
 """
 
 from __future__ import annotations
@@ -15,8 +17,9 @@ from pathlib import Path
 
 from benchmarks.case import Case, Request, write_page
 from benchmarks.environments import HOME, Environments
-from benchmarks.measurements import RATIO_HEADER
+from benchmarks.measurements import RATIO_HEADER, read
 
+PEERS = {"sklvq", "sklearn-lvq", "prototorch", "pylmnn", "metric-learn"}
 CASES = ("train", "predict", "start", "memory", "scale", "reduction", "metric")
 
 
@@ -41,7 +44,8 @@ def parser() -> argparse.ArgumentParser:
         "--seconds", type=float, default=60.0, metavar="S", help="a peer's fit that takes longer gets fewer epochs (60)"
     )
     found.add_argument("--out", type=Path, default=Path("benchmark-results"), metavar="DIR", help="CSV files and plots")
-    found.add_argument("--docs", type=Path, metavar="DIR", help="folder of speed.md, to write the section into it")
+    found.add_argument("--docs", type=Path, metavar="DIR", help="folder of speed.md, for section and plot")
+    found.add_argument("--redraw", action="store_true", help="measure nothing: plot and section from the CSV file")
     found.add_argument("--quick", action="store_true", help="tiny sizes: a look at whether it runs")
     return found
 
@@ -63,25 +67,32 @@ def main(arguments: list[str] | None = None) -> int:
         chosen.chosen(only)
     except ValueError as error:
         parser().error(str(error))
-    with tempfile.TemporaryDirectory() as folder:
-        request = Request(
-            repeats=options.repeats,
-            quick=options.quick,
-            threads=options.threads,
-            seconds=options.seconds,
-            peers=Environments(options.envs) if options.peers else None,
-            folder=Path(folder),
-        )
-        rows = chosen.measure(request, only, options.out)
+    if options.redraw:
+        rows = read(options.out / f"{chosen.name}.csv")
+        if not rows:
+            parser().error(f"{options.out / f'{chosen.name}.csv'} holds no rows to draw; run {chosen.name} first.")
+    else:
+        with tempfile.TemporaryDirectory() as folder:
+            request = Request(
+                repeats=options.repeats,
+                quick=options.quick,
+                threads=options.threads,
+                seconds=options.seconds,
+                peers=Environments(options.envs) if options.peers else None,
+                folder=Path(folder),
+            )
+            rows = chosen.measure(request, only, options.out)
     ratios = chosen.ratios(rows)
     print(" | ".join(RATIO_HEADER))
     for found in ratios:
         print(" | ".join(found.cells()))
-    chosen.draw(rows, options.out / f"{chosen.name}.png")
-    if options.docs is not None:
+    if options.docs is None:
+        chosen.draw(rows, options.out / f"{chosen.name}.png")
+    else:
         figure = options.docs / "figures" / f"speed_{chosen.name}.png"
         chosen.draw(rows, figure)
-        command = f"python -m benchmarks {chosen.name}" + (" --peers" if options.peers else "")
+        with_peers = any(row.library in PEERS for row in rows)
+        command = f"python -m benchmarks {chosen.name}" + (" --peers" if with_peers else "")
         write_page(options.docs, chosen, chosen.section(rows, command, f"figures/{figure.name}"))
     return 1 if any(found.met is False for found in ratios) else 0
 

@@ -122,3 +122,16 @@ def test_a_rule_under_another_metric_runs_through_functions():
         assert np.abs(found.prototypes.theta - start.theta).max() > 1e-6
         assert not found.message
     assert field_epoch is not rule_epoch
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "omega", "relevance"])
+def test_a_class_without_prototypes_stops_the_epoch(metric):
+    data, _ = problem()
+    metric = METRICS[metric]
+    for labels in ([0, 0, 1], [1, 2, 2], [1, 0, 1]):
+        labels = np.array(labels)
+        start = metric.start(np.stack([data.X[data.y == k][i] for i, k in enumerate(labels)]), labels, data)
+        plan = Plan(1, 0.05, 0.01, linear, np.random.RandomState(0), scale=1.0)
+        found = SOLVERS["online"](start, data, Objective(LOSSES["logm"](), metric, 1.0), plan)
+        assert "diverged" in found.message
+        np.testing.assert_array_equal(found.prototypes.positions, start.positions)

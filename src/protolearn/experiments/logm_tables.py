@@ -32,6 +32,15 @@ CAUSES = {
     "soybean": "the 562 complete rows hold 15 classes, the paper counts 19",
 }
 
+# Looked into on the folds of seed 0, repeat 0.
+_BELOW_8 = (
+    "Where k-means is below its row: on `sonar` no S from 1 to 5 gets above 78 % in these folds, with one start or the "
+    "best of ten (published: 82.58); on `corral` the best of ten gets 97.7 % at S = 3, one start 93.7 % (98.37). The "
+    "paper does not say how its k-means starts; ours is one run from k-means++. Where LOGM-W is below its row: with "
+    "frozen prototypes alpha d_own only moves the weights to features that vary little within a class, and of equal "
+    "settings we take the most regularised; on `hepatitis` alpha = 0 gets 81.3 %, alpha = 0.05 75.0 %."
+)
+
 
 def about(rows: Rows) -> str:
     """How the rows were made."""
@@ -83,6 +92,7 @@ def show_table_5(rows: Rows) -> list[Block]:
             beside(f"Accuracy %, {_runs(rows)}", _in_order(small, TABLE_5), TABLE_5_METHODS, measured, TABLE_5),
             means_and_ranks(small, PROTOTYPE_METHODS, measured, TABLE_5, RANKS_5, "30"),
             differences(_in_order(small, TABLE_5), measured, rows),
+            *_not_yet(small, TABLE_8, rows),
         ]
     large = rows.complete("large", PROTOTYPE_METHODS)
     if large:
@@ -135,6 +145,8 @@ def show_table_8(rows: Rows) -> list[Block]:
         beside(f"Accuracy %, {_runs(rows)}", _in_order(sets, TABLE_8), methods, measured, published),
         means_and_ranks(sets, TABLE_8_METHODS, measured, TABLE_8, RANKS_8, "22"),
         order_of_weights(sets, measured),
+        _BELOW_8,
+        *_not_yet(sets, TABLE_8, rows),
     ]
 
 
@@ -204,6 +216,16 @@ def _mean(sets: Sequence[str], method: str) -> str:
 
 def _in_order(sets: Sequence[str], table: Figures) -> list[str]:
     return [name for name in table if name in sets]
+
+
+def _not_yet(sets: Sequence[str], table: Figures, rows: Rows) -> list[str]:
+    """Which of the paper's small sets are not there; a quick run says so elsewhere."""
+    missing = [f"`{name}`" for name in table if name not in sets]
+    return (
+        [f"Of the paper's {len(table)} small sets not run to the end: {', '.join(missing)}."]
+        if missing and not rows.quick
+        else []
+    )
 
 
 def _runs(rows: Rows) -> str:

@@ -16,7 +16,6 @@ from protolearn.solvers.kernels import (
     all_below,
     epoch_signature,
     nearest_of,
-    own_and_rival,
     own_and_rival_by_class,
 )
 
@@ -45,11 +44,10 @@ def euclidean_pair_epoch(
     X, y, share, eta, rho, slope, W, T, slot, labels, starts, work, G, total, limit, fill, step, finish, loss,
     parameters, rates, cap, values,
 ):  # fmt: skip
-    """As pair_epoch."""
+    """As pair_epoch, for prototypes sorted by class."""
     m = labels.shape[0]
     q = (m + 15) // 16
     padded = np.full(16 * q, np.inf, X.dtype)
-    D = padded[:m]
     folded = np.empty(4 * q, X.dtype)
     groups = np.empty(q, X.dtype)
     alpha = parameters[1]
@@ -57,11 +55,7 @@ def euclidean_pair_epoch(
     for n in range(X.shape[0]):
         x = X[n]
         measure(x, W, by_column, m, padded)
-        if starts.shape[0] > 0:
-            own, rival, d_own, d_rival = own_and_rival_by_class(padded, starts, y[n], folded, groups)
-        else:
-            own, rival = own_and_rival(D, labels, y[n])
-            d_own, d_rival = D[own], D[rival]
+        own, rival, d_own, d_rival = own_and_rival_by_class(padded, starts, y[n], folded, groups)
         if own < 0 or rival < 0 or not (d_own < limit and d_rival < limit):
             return n
         value, pull, push = loss(d_own, d_rival, slope[n])

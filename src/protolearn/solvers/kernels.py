@@ -35,16 +35,19 @@ def own_and_rival(D, labels, k):
 _WORTH_FOLDING = 32
 
 
-def class_starts(labels: np.ndarray) -> np.ndarray:
-    """Where the prototypes of each class begin, and the end of the last; empty where they are not sorted by class."""
+def class_starts(labels: np.ndarray, n_classes: int = 0) -> np.ndarray:
+    """Where the prototypes of each class begin, and the end of the last; empty where they are not sorted by class.
+
+    n_classes : how many there are, where the last ones may have no prototype
+    """
     if (np.diff(labels) < 0).any():
         return np.empty(0, dtype=np.int64)
-    return np.searchsorted(labels, np.arange(labels[-1] + 2)).astype(np.int64)
+    return np.searchsorted(labels, np.arange(max(labels[-1] + 1, n_classes) + 1)).astype(np.int64)
 
 
-def searched_by_class(labels: np.ndarray) -> np.ndarray:
+def searched_by_class(labels: np.ndarray, n_classes: int = 0) -> np.ndarray:
     """`class_starts` where looking class by class pays, else nothing."""
-    return class_starts(labels) if len(labels) >= _WORTH_FOLDING else np.empty(0, dtype=np.int64)
+    return class_starts(labels, n_classes) if len(labels) >= _WORTH_FOLDING else np.empty(0, dtype=np.int64)
 
 
 @vectorised

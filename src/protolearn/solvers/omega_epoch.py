@@ -12,7 +12,7 @@ from numba import types
 
 from protolearn.compiled import compiled, vectorised
 from protolearn.losses.base import pair_signature
-from protolearn.solvers.kernels import epoch_signature, own_and_rival, own_and_rival_by_class
+from protolearn.solvers.kernels import epoch_signature, own_and_rival_by_class
 
 # After so many samples the prototypes are mapped anew, before the rounding of the updates adds up.
 _MAPPED_ANEW = 128
@@ -81,14 +81,6 @@ def subtract(a, b, out):
 
 
 @vectorised
-def map_prototypes(T, W, slot, origin, away, mapped):
-    """mapped_i = Omega (m_i - origin)."""
-    for i in range(W.shape[0]):
-        subtract(W[i], origin, away)
-        multiply(T[slot[i]], away, mapped[i])
-
-
-@vectorised
 def move_mapped(W, i, towards, away, factor, mean_weight):
     """m_i += factor Omega'Omega v, never further than the sample is: see `Omega`."""
     length = moved = 0.0
@@ -145,7 +137,7 @@ def omega_pair_epoch(
     X, y, share, eta, rho, slope, W, T, slot, labels, starts, work, G, total, limit, fill, step, finish, loss,
     parameters, rates, cap, values,
 ):  # fmt: skip
-    """As pair_epoch; G is not filled, only asked whether Omega is learned.
+    """As pair_epoch, for prototypes sorted by class; G is not filled, only asked whether Omega is learned.
 
     h_i = Omega (x - m_i) = Omega (x - o) - Omega (m_i - o),  D_i = |h_i|^2           o the prototypes' mean
     Omega         <- scale (Omega - 2 rho sum c_i h_i v_i')                          own and rival
@@ -167,6 +159,7 @@ def omega_pair_epoch(
     towards = np.empty(d, X.dtype)
     sample = np.empty((n_slots, rows), X.dtype)
     mapped = np.empty((m, rows), X.dtype)
+    stale = np.ones(m, np.bool_)
     pair = np.empty(2, np.int64)
     pulls = np.empty(2, np.float64)
     turns = np.empty(2, np.float64)
@@ -175,18 +168,19 @@ def omega_pair_epoch(
     alpha = parameters[1]
     for n in range(X.shape[0]):
         if n % _MAPPED_ANEW == 0:
-            map_prototypes(T, W, slot, origin, towards, mapped)
+            stale[:] = True
+        for i in range(m):
+            if stale[i]:
+                subtract(W[i], origin, towards)
+                multiply(T[slot[i]], towards, mapped[i])
+                stale[i] = False
         x = X[n]
         subtract(x, origin, towards)
         for s in range(n_slots):
             multiply(T[s], towards, sample[s])
         for i in range(m):
             D[i] = squared_distance(sample[slot[i]], mapped[i])
-        if starts.shape[0] > 0:
-            own, rival, d_own, d_rival = own_and_rival_by_class(padded, starts, y[n], folded, groups)
-        else:
-            own, rival = own_and_rival(D, labels, y[n])
-            d_own, d_rival = D[own], D[rival]
+        own, rival, d_own, d_rival = own_and_rival_by_class(padded, starts, y[n], folded, groups)
         if own < 0 or rival < 0 or not (d_own < limit and d_rival < limit):
             return n
         value, pull, push = loss(d_own, d_rival, slope[n])
@@ -204,6 +198,7 @@ def omega_pair_epoch(
             if pulls[p] != 0.0 and eta[n] > 0.0:
                 multiply_transposed(T[slot[i]], differences[p], towards)
                 move_mapped(W, i, towards, away[p], 2.0 * (eta[n] * rates[i]) * pulls[p], mean_weight)
+                stale[i] = True
         if learns:
             for p in range(2):
                 s = slot[pair[p]]
@@ -213,14 +208,9 @@ def omega_pair_epoch(
                     turns[k] = 2.0 * rho[n] * pulls[k] if slot[pair[k]] == s else 0.0
                 scale = turn(T[s], turns[0], differences[0], away[0], turns[1], differences[1], away[1], total)
                 for i in range(m):
-                    if slot[i] == s:
+                    if slot[i] == s and not stale[i]:
                         follow(
                             mapped, i, W, origin, turns[0], differences[0], away[0], turns[1], differences[1], away[1],
                             scale,
                         )  # fmt: skip
-        for p in range(2):
-            i = pair[p]
-            if pulls[p] != 0.0 and eta[n] > 0.0:
-                subtract(W[i], origin, towards)
-                multiply(T[slot[i]], towards, mapped[i])
     return X.shape[0]

@@ -130,11 +130,14 @@ class _Stream:
         self.step = plan.first_step
         self.end = plan.n_steps or plan.max_iter * epoch_length
         self.step_size_hint = plan.position_rate / objective.loss.rate_unit(plan.scale)
-        self.starts = (class_starts if self.ahead else searched_by_class)(start.labels)
         self.parameters = objective.parameters(start.labels)
         dtype = data.dtype
         loss = objective.loss
-        self.epoch = (ahead_epoch if self.ahead else _kernel(loss, objective.metric)).of(dtype)
+        self.starts = class_starts(start.labels, data.n_classes)
+        kernel = ahead_epoch if self.ahead else _kernel(loss, objective.metric, len(self.starts) > 0)
+        if kernel is pair_epoch:
+            self.starts = searched_by_class(start.labels, data.n_classes)
+        self.epoch = kernel.of(dtype)
         self.loss = loss.coefficients.argument(dtype)
         learns_metric = objective.metric.adaptive and plan.metric_rate > 0
         self.gradient = np.zeros(self.packed.theta.shape if learns_metric else (0, 0, 0), dtype=dtype)
@@ -257,15 +260,15 @@ class _Stream:
             self.packed.positions[...] = self._pack(found.moved(moved, found.theta)).positions
 
 
-def _kernel(loss: Loss, metric: Metric) -> Compiled:
-    """The epoch of one kind of loss."""
+def _kernel(loss: Loss, metric: Metric, by_class: bool) -> Compiled:
+    """The epoch of one kind of loss, made for the metric where there is one."""
     if isinstance(loss, FieldLoss):
         return field_epoch
-    if isinstance(metric, Euclidean):
-        return euclidean_rule_epoch if isinstance(loss, NearestLoss) else euclidean_pair_epoch
     if isinstance(loss, NearestLoss):
-        return rule_epoch
-    return omega_pair_epoch if isinstance(metric, Omega) else pair_epoch
+        return euclidean_rule_epoch if isinstance(metric, Euclidean) else rule_epoch
+    if by_class and isinstance(metric, Euclidean):
+        return euclidean_pair_epoch
+    return omega_pair_epoch if by_class and isinstance(metric, Omega) else pair_epoch
 
 
 def _factors(plan: Plan, start: PrototypeSet, objective: Objective, work: np.ndarray) -> np.ndarray:
