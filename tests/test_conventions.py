@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from protolearn import NearestPrototype
-from protolearn.losses import LOSSES
-from protolearn.solvers.kernels import own_and_rival
+from protolearn.losses import LOSSES, NearestLoss
+from protolearn.solvers.kernels import nearest_of, own_and_rival
 
 
 def pair(name, d_own, d_rival, slope=1.0):
@@ -17,8 +17,27 @@ def field(name, D, labels, k, *options, slope=1.0, alpha=0.0):
     labels = np.array(labels)
     C = np.empty(len(labels))
     parameters = loss.parameters(slope, alpha, labels)
-    value = loss.coefficients.of(np.float64)(np.array(D, dtype=float), labels, k, parameters, C)
+    D = np.array(D, dtype=float)
+    if isinstance(loss, NearestLoss):
+        return rule(loss, D, labels == k, parameters)
+    value = loss.coefficients.of(np.float64)(D, labels, k, parameters, C)
     return value, C
+
+
+def rule(loss, D, right, parameters):
+    """What the rule makes of a row of distances, with the search of the kernels."""
+    padded = np.append(D, np.full(16 - len(D), np.inf))
+    folded, groups = np.empty(4), np.empty(1)
+    near, d_near = nearest_of(padded, folded, groups)
+    padded[near] = np.inf
+    far, d_far = nearest_of(padded, folded, groups)
+    lonely = d_far == np.inf
+    found = loss.coefficients.of(np.float64)(d_near, d_far, right[near], not lonely and right[far], parameters)
+    C = np.zeros(len(D))
+    if not lonely:
+        C[far] = found[2]
+    C[near] = found[1]
+    return found[0], C
 
 
 def test_nearest_of_equals_is_the_lowest_index():

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -30,6 +32,31 @@ class PrototypeSet:
                 f"Prototypes need one label and one slot each; got positions {self.positions.shape}, "
                 f"labels {self.labels.shape} and slots {self.slot.shape}."
             )
+
+    @cached_property
+    def centring(self) -> tuple[np.ndarray | None, np.ndarray]:
+        """The mean position and the positions from there; None and the positions where that gains no digits.
+
+        |x|^2 - 2 x'm + |m|^2 loses all digits when the data lies far from the origin; distances do not care where it
+        is. Nothing is gained where the origin is among the prototypes.
+        """
+        origin = self.positions.mean(axis=0)
+        away = self.positions - origin
+        if origin @ origin * len(self) <= np.vdot(away, away):
+            return None, self.positions
+        return origin, away
+
+    @cached_property
+    def groups(self) -> list[tuple[int, Any]]:
+        """The slots in use, each with its prototypes: indices, or a slice where they stand together."""
+        if len(self.theta) == 1:
+            return [(0, slice(None))]
+        groups = []
+        for slot in np.unique(self.slot):
+            members = np.flatnonzero(self.slot == slot)
+            together = members[-1] - members[0] == len(members) - 1
+            groups.append((int(slot), slice(members[0], members[-1] + 1) if together else members))
+        return groups
 
     def moved(self, positions: np.ndarray, theta: np.ndarray) -> PrototypeSet:
         """The same prototypes elsewhere, under other metric parameters."""

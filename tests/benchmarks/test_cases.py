@@ -28,7 +28,11 @@ def test_without_a_case_there_is_a_list_with_a_line_and_a_duration_each(capsys):
     assert all("minute" in line for line in lines)
 
 
-@pytest.mark.parametrize("name", CASES)
+# Those that start many processes, each of which compiles, take minutes.
+LONG = {"train", "start"}
+
+
+@pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.slow if n in LONG else ()) for n in CASES])
 def test_a_tiny_run_leaves_rows_a_plot_and_a_section(name, tmp_path, capsys):
     repeats = "2" if name in ("train", "predict") else "1"
     options = [name, "--quick", "--repeats", repeats, "--out", str(tmp_path / "out"), "--docs", str(tmp_path / "docs")]

@@ -63,12 +63,19 @@ def test_the_others_are_measured_where_an_environment_cannot_be_made(failing, tm
     assert peers.ratios(rows) == []
 
 
-def test_a_worker_says_what_went_wrong_and_a_slow_one_is_ended(tmp_path):
-    with workers([({"library": "no such", "data": str(tmp_path / "none.npz")}, sys.executable)]) as (worker,):
-        with pytest.raises(NoAnswer, match="^no such failed: FileNotFoundError"):
-            worker.ask(do="fit", epochs=1)
-        with pytest.raises(NoAnswer, match="was stopped after 0 s"):
-            worker.ask(0.0, do="fit", epochs=1)
+def test_a_worker_says_what_went_wrong(tmp_path):
+    job = {"library": "no such", "data": str(tmp_path / "none.npz")}
+    why = "^no such failed: FileNotFoundError"
+    with workers([(job, sys.executable)]) as (worker,), pytest.raises(NoAnswer, match=why):
+        worker.ask(do="fit", epochs=1)
+
+
+def test_a_slow_worker_is_ended(tmp_path):
+    slow = tmp_path / "slow"
+    slow.write_text("#!/bin/sh\nexec sleep 60\n")
+    slow.chmod(0o755)
+    with workers([({"library": "x"}, slow)]) as (worker,), pytest.raises(NoAnswer, match="was stopped after 0 s"):
+        worker.ask(0.1, do="fit", epochs=1)
 
 
 def test_a_worker_that_does_not_start_says_why():

@@ -7,6 +7,7 @@ from protolearn import GMLVQ, LGMLVQ, LOGM, NearestPrototype
 from protolearn.estimators import prediction
 from protolearn.metrics import base
 from protolearn.metrics.base import centred, expanded_distances
+from protolearn.prototypes import PrototypeSet
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -23,8 +24,12 @@ def test_one_pass_over_the_products_rounds_as_four(monkeypatch, dtype):
 def test_prototypes_far_from_the_origin_are_centred_and_others_are_not_copied():
     rng = np.random.default_rng(0)
     X, W = rng.normal(size=(30, 4)), rng.normal(size=(5, 4))
-    assert centred(X, W)[0] is X
-    far = expanded_distances(*centred(X + 1e6, W + 1e6))
+
+    def prototypes(positions):
+        return PrototypeSet(positions, np.arange(5), np.empty((1, 0)), np.zeros(5, dtype=np.int64))
+
+    assert centred(X, prototypes(W))[0] is X
+    far = expanded_distances(*centred(X + 1e6, prototypes(W + 1e6)))
     np.testing.assert_allclose(far, expanded_distances(X, W), rtol=1e-6, atol=1e-8)
 
 
@@ -66,3 +71,48 @@ def test_compiled_says_what_is_wrong_with_a_row():
         classify([1.0, 2.0, 3.0])
     with pytest.raises(ValueError, match="not finite"):
         classify([1.0, np.nan])
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        LOGM(3),
+        LOGM(3, metric="relevance"),
+        LOGM(3, metric="local_relevance"),
+        GMLVQ(3),
+        GMLVQ(3, n_components=2),
+        LGMLVQ(3),
+    ],
+)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("offset", [0.0, 100.0])
+def test_linear_forms_find_the_nearest_by_distance(monkeypatch, model, dtype, offset):
+    rng = np.random.default_rng(0)
+    X = (rng.normal(size=(2000, 5)) + offset).astype(dtype)
+    y = (X[:, 0] > offset).astype(int) + 2 * (X[:, 1] > offset)
+    model = model.set_params(max_iter=3, random_state=0).fit(X, y)
+    plain = model.predict(X)
+    monkeypatch.setattr(prediction, "_WORTH_FORMS", 0)
+    monkeypatch.setattr(prediction, "_FORM_BYTES", 1 << 13)
+    # Rounding decides where a sample is as far from two prototypes.
+    assert np.mean(model.predict(X) == plain) >= (0.999 if dtype == np.float32 else 1.0)
+    metric, prototypes = model._sorted_prototypes(X)
+    forms = metric.linear_forms(prototypes)
+    if forms is not None:
+        origin = 0 if prototypes.centring[0] is None else prototypes.centring[0]
+        gap = metric.distances(X, prototypes) - ((X - origin) @ forms[0].T + forms[1])
+        assert np.ptp(gap, axis=1).max() < (1e-10 if dtype == np.float64 else 1e-3)
+
+
+def test_linear_forms_leave_rows_that_overflow_to_the_distances(monkeypatch):
+    monkeypatch.setattr(prediction, "_WORTH_FORMS", 0)
+    X = np.array([[-1e14], [-1e14], [1e14], [1e14]], dtype=np.float32)
+    model = NearestPrototype().fit(X, [0, 0, 1, 1])
+    np.testing.assert_array_equal(model.predict(np.array([[-1e30], [1e30], [3.0]], dtype=np.float32)), [0, 1, 1])
+
+
+def test_linear_forms_take_the_first_of_equal_prototypes(monkeypatch):
+    monkeypatch.setattr(prediction, "_WORTH_FORMS", 0)
+    W = np.repeat(np.random.default_rng(0).normal(size=(4, 3)), 2, axis=0)
+    model = NearestPrototype(init=(W, np.arange(8) % 2)).fit(np.r_[W, W], np.r_[np.arange(8), np.arange(8)] % 2)
+    assert (model.predict(np.random.default_rng(1).normal(size=(2500, 3))) == 0).all()

@@ -6,6 +6,7 @@ import pytest
 from protolearn.data import TrainingSet
 from protolearn.losses import LOSSES
 from protolearn.metrics import METRICS
+from protolearn.metrics.pulls import PairPull
 from protolearn.schedules import constant
 from protolearn.solvers import SOLVERS, Objective, Plan
 from protolearn.solvers.batch import coefficients, mean_gradient
@@ -26,7 +27,7 @@ def pulls(name, slope, data, prototypes):
     value, _, pull = coefficients(
         prototypes, data.X, data.y, np.ones(data.n_samples), Objective(LOSSES[name](), EUCLIDEAN, slope)
     )
-    return value, pull
+    return value, pull.toarray() if isinstance(pull, PairPull) else pull
 
 
 @pytest.mark.parametrize("name", ["learn1nn", "learn1nn_cross_entropy"])

@@ -8,7 +8,6 @@ from protolearn.data import TrainingSet
 from protolearn.losses import LOSSES
 from protolearn.metrics import METRICS
 from protolearn.metrics.squared_diagonal import SquaredDiagonal, class_spread
-from protolearn.prototypes import PrototypeSet
 from protolearn.schedules import constant
 from protolearn.solvers import SOLVERS, Objective, Plan
 from protolearn.solvers.batch import mean_gradient
@@ -112,18 +111,3 @@ def test_registered_names():
         assert isinstance(METRICS[name], SquaredDiagonal)
     with pytest.raises(ValueError, match="initial must be one of"):
         SquaredDiagonal(initial="zeros").check()
-
-
-def test_pull_may_be_sparse():
-    from scipy import sparse
-
-    data = make_data()
-    for name, metric in METRICS.items():
-        positions = np.random.RandomState(2).randn(6, 3)
-        labels = np.repeat(np.arange(3), 2)
-        prototypes: PrototypeSet = metric.start(positions, labels, data)
-        pull = sparse.random_array((data.n_samples, 6), density=0.3, rng=np.random.default_rng(0)).tocsr()
-        for dense, thin in zip(
-            metric.gradient(data.X, prototypes, pull.toarray()), metric.gradient(data.X, prototypes, pull), strict=True
-        ):
-            np.testing.assert_allclose(thin, dense, atol=1e-12, err_msg=name)

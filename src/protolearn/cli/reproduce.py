@@ -6,7 +6,8 @@ import argparse
 import shlex
 import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -39,6 +40,7 @@ def add(commands: argparse._SubParsersAction) -> None:
     command.add_argument("--resume", action="store_true", help="go on with the rows that are in the folder")
     command.add_argument("--show", action="store_true", help="run nothing: the tables of the rows that are there")
     command.add_argument("--docs", type=Path, metavar="FILE", help="also replace the section in this Markdown file")
+    command.add_argument("--figures", type=Path, metavar="FILE", help="also write the figures of all folds to this CSV")
     command.add_argument("--seed", type=int, default=0, help="of the folds and of the methods (default 0)")
     command.set_defaults(run=run)
 
@@ -76,7 +78,7 @@ def run(options: argparse.Namespace) -> int:
                     seed=options.seed,
                     jobs=options.jobs,
                     resume=options.resume,
-                    watch=shown.add,
+                    watch=partial(shown.add, experiment.costs),
                 )
     except KeyboardInterrupt:
         _finish(chosen, read(folder, chosen, quick=options.quick), folder, options)
@@ -121,9 +123,8 @@ class _TimeLeft:
     """The progress, in units of what rows cost, and how long the rest will take at the pace of this run."""
 
     def __init__(self, jobs: list[Job], options: argparse.Namespace) -> None:
-        self.costs = {name: experiment.costs.get(name, 1.0) for experiment, sets, _ in jobs for name in sets}
         self.left = sum(
-            self.costs[unit.dataset]
+            experiment.costs.get(unit.dataset, 1.0)
             for experiment, sets, methods in jobs
             for unit in experiment.units(sets, methods, options.repeats or experiment.repeats, options.seed)
         )
@@ -132,9 +133,9 @@ class _TimeLeft:
         self.progress = Progress("reproducing", total=self.left)
         self.current = ""
 
-    def add(self, unit: Unit, seconds: float) -> None:
+    def add(self, costs: Mapping[str, float], unit: Unit, seconds: float) -> None:
         """One more row; those that were there already took no time."""
-        cost = self.costs[unit.dataset]
+        cost = costs.get(unit.dataset, 1.0)
         self.left -= cost
         if seconds:
             self.begin = time.monotonic() - seconds if self.begin is None else self.begin
@@ -154,13 +155,15 @@ class _TimeLeft:
 
 def _finish(paper: Paper, rows: Rows, folder: Path, options: argparse.Namespace) -> None:
     """Print the tables; write the page, and the section where one is asked for."""
-    from protolearn.experiments.reproduce import write_page, write_section_of
+    from protolearn.experiments.publishing import write_figures, write_page, write_section_of
 
     tables = [paper.table(number) for number in options.table] or list(paper.tables)
     shown = [(found, found.show(rows)) for found in tables]
     for found, blocks in shown:
         print(emphasised(found.heading))
         _print(blocks or ["No data set is complete yet."])
+    for failure in rows.failures():
+        print(failure)
 
     def command(tables: Sequence[Table]) -> str:
         whole = not options.table and len(tables) == len(paper.tables)
@@ -169,6 +172,9 @@ def _finish(paper: Paper, rows: Rows, folder: Path, options: argparse.Namespace)
 
     page = write_page(folder, paper, rows, shown, command(tables))
     print(f"Written: {page}")
+    if options.figures:
+        write_figures(options.figures, rows)
+        print(f"Written: {options.figures}")
     if options.docs:
         written = write_section_of(options.docs, paper, rows, shown, command)
         print(f"Written: {', '.join(written)} in {options.docs}")

@@ -7,7 +7,7 @@ type. That keeps one kernel per number type and memory that does not grow with t
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -16,10 +16,15 @@ import numpy as np
 from scipy import sparse
 
 from protolearn.data.samples import Block, Combine, OfBlock, Samples
+from protolearn.threads import in_threads, one_blas_thread, threads_for
 
 # A block of rows and the distances to some hundred prototypes stay in a 1 MB second-level cache together.
 _BLOCK_BYTES = 1 << 19
 _MOST_BLOCK_ROWS = 8192
+# Sums over blocks spend their time in matrix products, which like long blocks, and in passes, which like short ones.
+_REDUCED_BYTES, _REDUCED_ROWS = 1 << 21, 4096
+# Into how many parts a sum over blocks is divided at most, whatever the number of threads.
+_RUNS = 16
 # Squares of float32 numbers outside these bounds overflow or vanish; they are computed in float64.
 _FLOAT32_SMALLEST, _FLOAT32_LARGEST = 1e-15, 1e15
 # More repetitions than this on average: weigh the steps instead of repeating the rows.
@@ -43,9 +48,11 @@ def dense_rows(X: Any, rows: Any, dtype: Any) -> np.ndarray:
     return np.ascontiguousarray(chosen, dtype=dtype)
 
 
-def row_slices(n_rows: int, n_columns: int, itemsize: int, n_bytes: int = _BLOCK_BYTES) -> list[slice]:
+def row_slices(
+    n_rows: int, n_columns: int, itemsize: int, n_bytes: int = _BLOCK_BYTES, most: int = _MOST_BLOCK_ROWS
+) -> list[slice]:
     """All rows in order, in blocks; `n_columns` is the widest matrix the caller makes for a row."""
-    size = block_rows(n_columns, itemsize, n_bytes)
+    size = block_rows(n_columns, itemsize, n_bytes, most)
     return [slice(start, min(start + size, n_rows)) for start in range(0, n_rows, size)]
 
 
@@ -74,6 +81,15 @@ def dtype_for(dtype: np.dtype, largest: float) -> np.dtype:
         return np.dtype(np.float64)
     safe = largest == 0 or _FLOAT32_SMALLEST < largest < _FLOAT32_LARGEST
     return np.dtype(np.float32) if safe else np.dtype(np.float64)
+
+
+def _combined(values: Iterable[Any], combine: Combine) -> Any:
+    """The sum of all that are not None."""
+    total = None
+    for value in values:
+        if value is not None:
+            total = value if total is None else combine(total, value)
+    return total
 
 
 @dataclass(frozen=True)
@@ -132,13 +148,22 @@ class TrainingSet(Samples):
             yield block, self.y[rows], self.weights(rows)
 
     def reduce(self, function: OfBlock, n_columns: int, combine: Combine = operator.add) -> Any:
-        """The sum over blocks of rows, in their order, of what `function` makes of each; None is left out."""
-        total = None
-        for X, y, weight in self.blocks(n_columns):
-            value = function(X, y, weight)
-            if value is not None:
-                total = value if total is None else combine(total, value)
-        return total
+        """The sum over blocks of rows of what `function` makes of each; None is left out.
+
+        Blocks are summed in their order within runs of them, and the runs in theirs. Threads take whole runs, so the
+        result does not depend on how many threads there are.
+        """
+        width = max(n_columns, self.n_features)
+        blocks = row_slices(self.n_samples, width, self.dtype.itemsize, _REDUCED_BYTES, _REDUCED_ROWS)
+        threads = min(threads_for(self.n_samples * self.n_features * width), len(blocks))
+
+        def of_run(run: list[slice]) -> Any:
+            return _combined((function(self.rows(rows), self.y[rows], self.weights(rows)) for rows in run), combine)
+
+        length = -(-len(blocks) // _RUNS)
+        runs = [blocks[first : first + length] for first in range(0, len(blocks), length)]
+        with one_blas_thread():
+            return _combined(in_threads(of_run, runs, threads), combine)
 
     def walk(self, step: Callable[[Any, TrainingSet, int], Any], state: Any) -> list[Any]:
         """One walk over one block: all rows."""

@@ -12,7 +12,8 @@ PARAMETERS = {
         training set, divided by class size, at least one each.""",
     "init": """str, array, pair (positions, labels), fitted estimator or callable
         Where the prototypes start: "kmeans" (of each class), "class_mean", "random" (training samples), "eveninit",
-        "propinit" or "balance" (LVQ_PAK's).""",
+        "propinit" or "balance" (LVQ_PAK's); `protolearn.initializers.SharedStart` computes it once for all settings of
+        a search.""",
     "lpd_init": """str, array, pair (positions, labels), fitted estimator or callable
         Where the prototypes start: "random" (training samples, as in the paper), "border" (training samples near the
         decision border, its future work), or another of the library's starts.""",

@@ -313,11 +313,13 @@ class LearningClassifier(PrototypeBase):
             validation=validation,
             line=line,
         )
+        # A matrix metric maps every sample: as much work as one prototype a feature.
+        width = max(len(start), data.n_features) if start.theta.ndim == 3 else len(start)
         solve = rounds if self.solver == "online" and not data.in_memory else SOLVERS[self.solver]
         if solve is rounds:
             warn_of_sorted_rows(self.classes_, self._blocks_of_classes)
         try:
-            with blas_threads(data.n_samples * start.positions.size):
+            with blas_threads(data.n_samples * data.n_features * width):
                 solution = solve(start, data, objective, plan)
         finally:
             if line is not None:

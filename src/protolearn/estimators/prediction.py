@@ -14,11 +14,24 @@ from protolearn.data import dense_rows, is_dask, row_blocks, row_slices, working
 from protolearn.estimators.blocked import in_blocks
 from protolearn.losses.links import class_probabilities, class_scores
 from protolearn.metrics import METRICS, Metric
+from protolearn.metrics.base import nearest_labels
 from protolearn.prototypes import PrototypeSet
 from protolearn.threads import blas_threads, in_threads, one_blas_thread, threads_for
 
 # Larger than where learning reads rows: an epoch keeps its prototypes in cache beside a block, a prediction does not.
 _BLOCK_BYTES = 1 << 21
+# Products of a block with all prototypes that are read once more, while they are in the second-level cache.
+_FORM_BYTES = 1 << 19
+# Distances from which the nearest is found without computing them: below, predict_proba and predict round alike.
+_WORTH_FORMS = 1_000_000
+
+
+def _by_forms(block: np.ndarray, prototypes: PrototypeSet, forms: tuple[np.ndarray, np.ndarray], codes) -> bool:
+    """Fill in the labels of the nearest prototypes from one matrix product; False where a number is not finite."""
+    vectors, constants = forms
+    origin = prototypes.centring[0]
+    products = vectors @ (block if origin is None else block - origin).T
+    return nearest_labels.of(products.dtype)(products, constants, prototypes.labels, codes)
 
 
 class NearestPrototypeMixin:
@@ -106,9 +119,13 @@ class NearestPrototypeMixin:
         dtype = prototypes.positions.dtype
         codes = np.empty(X.shape[0], dtype=np.int64)
 
+        forms = metric.linear_forms(prototypes) if X.shape[0] * len(prototypes) >= _WORTH_FORMS else None
+
         def classify(rows: slice) -> None:
             block = dense_rows(X, rows, dtype)
             with np.errstate(over="ignore", invalid="ignore"):
+                if forms is not None and _by_forms(block, prototypes, forms, codes[rows]):
+                    return
                 D = metric.distances(block, prototypes)
                 nearest = D.argmin(axis=1)
                 # A row whose squares overflow float32 is infinitely far from everything, or not a number.
@@ -116,7 +133,8 @@ class NearestPrototypeMixin:
                     nearest = self._finite_distances(metric, block, prototypes).argmin(axis=1)
             codes[rows] = prototypes.labels[nearest]
 
-        blocks = row_slices(X.shape[0], max(len(prototypes), X.shape[1]), dtype.itemsize, _BLOCK_BYTES)
+        n_bytes = _BLOCK_BYTES if forms is None else _FORM_BYTES
+        blocks = row_slices(X.shape[0], max(len(prototypes), X.shape[1]), dtype.itemsize, n_bytes)
         threads = threads_for(X.shape[0] * prototypes.positions.size)
         with one_blas_thread():
             in_threads(classify, blocks, threads)

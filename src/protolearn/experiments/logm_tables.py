@@ -15,6 +15,7 @@ from protolearn.experiments.logm_published import (
     TABLE_5_METHODS,
     TABLE_8,
     TABLE_8_METHODS,
+    USPS_SECONDS,
 )
 from protolearn.experiments.report import Block, Sheet, beside
 from protolearn.experiments.statistics import all_pairs, average_ranks
@@ -25,6 +26,20 @@ if TYPE_CHECKING:
 PROTOTYPE_METHODS = TABLE_5_METHODS[:7]
 _OWN = "LOGM-W, own weights"
 Figures = Mapping[str, Mapping[str, float]]
+# Why our figures differ, where we know.
+CAUSES = {
+    "breast": "the paper counts 10 features where UCI has 9 and an identifier (SPEC A21)",
+    "soybean": "the 562 complete rows hold 15 classes, the paper counts 19",
+}
+
+# Looked into on the folds of seed 0, repeat 0.
+_BELOW_8 = (
+    "Where k-means is below its row: on `sonar` no S from 1 to 5 gets above 78 % in these folds, with one start or the "
+    "best of ten (published: 82.58); on `corral` the best of ten gets 97.7 % at S = 3, one start 93.7 % (98.37). The "
+    "paper does not say how its k-means starts; ours is one run from k-means++. Where LOGM-W is below its row: with "
+    "frozen prototypes alpha d_own only moves the weights to features that vary little within a class, and of equal "
+    "settings we take the most regularised; on `hepatitis` alpha = 0 gets 81.3 %, alpha = 0.05 75.0 %."
+)
 
 
 def about(rows: Rows) -> str:
@@ -32,9 +47,39 @@ def about(rows: Rows) -> str:
     return (
         f"Accuracy in per cent, in brackets the published figure and the difference. {_runs(rows).capitalize()} of a "
         "stratified cross-validation (the paper: 10 times 10), the same for all methods; features scaled to [-1, 1] on "
-        "the training part; S, alpha and tau chosen on a stratified third of the training part, the first of equals "
-        "(fewer prototypes, less regularisation, smaller steps), then trained again on all of it."
+        "the training part; S, alpha and tau chosen on a stratified third of the training part, of equals the most "
+        "regularised, then that with the fewest prototypes, then the smallest steps; then trained again on all of it."
     )
+
+
+def show_table_3(rows: Rows) -> list[Block]:
+    """Seconds on usps, and what matters on another machine: their ratio to LOGM's."""
+    found = {row["method"]: row for row in rows.of.get("times", ())}
+    if "LOGM" not in found:
+        return []
+    own = found["LOGM"]["value"], found["LOGM"]["more"]["test_seconds"]
+    printed = USPS_SECONDS["LOGM"]
+    lines = []
+    for method, (learn, test) in USPS_SECONDS.items():
+        if method in found:
+            ours = found[method]["value"], found[method]["more"]["test_seconds"]
+            ratios = [
+                f"{mine / of_logm:.2f} ({theirs / of_their_logm:.2f})"
+                for mine, of_logm, theirs, of_their_logm in zip(ours, own, (learn, test), printed, strict=True)
+            ]
+            accuracy = f"{100 * found[method]['more']['accuracy']:.2f}"
+            lines.append((method, f"{ours[0]:.2f}", ratios[0], f"{ours[1]:.3f}", ratios[1], accuracy))
+    header = (
+        "method", "seconds to learn", "times LOGM's (published)", "seconds to test", "times LOGM's (published)",
+        "accuracy %",
+    )  # fmt: skip
+    return [
+        Sheet(
+            "usps, alpha = 0, S = 20, on one core, k-means included; the published seconds are of 2010",
+            header,
+            tuple(lines),
+        )
+    ]
 
 
 def show_table_5(rows: Rows) -> list[Block]:
@@ -46,12 +91,16 @@ def show_table_5(rows: Rows) -> list[Block]:
         blocks += [
             beside(f"Accuracy %, {_runs(rows)}", _in_order(small, TABLE_5), TABLE_5_METHODS, measured, TABLE_5),
             means_and_ranks(small, PROTOTYPE_METHODS, measured, TABLE_5, RANKS_5, "30"),
-            *_notes(small, measured, rows),
+            differences(_in_order(small, TABLE_5), measured, rows),
+            *_not_yet(small, TABLE_8, rows),
         ]
     large = rows.complete("large", PROTOTYPE_METHODS)
     if large:
         measured = per_cent(rows, "large")
-        caption = "Accuracy %, sets with an official split"
+        caption = (
+            "Accuracy %, official splits; S from 10 and 25, alpha from 0 and 0.005, tau from 0.5, 1 and 2 (12 of the "
+            "paper's 125 points), 40 epochs, settings chosen on a fifth of the training part"
+        )
         blocks.append(beside(caption, _in_order(large, TABLE_5), TABLE_5_METHODS, measured, TABLE_5))
     return blocks
 
@@ -96,6 +145,8 @@ def show_table_8(rows: Rows) -> list[Block]:
         beside(f"Accuracy %, {_runs(rows)}", _in_order(sets, TABLE_8), methods, measured, published),
         means_and_ranks(sets, TABLE_8_METHODS, measured, TABLE_8, RANKS_8, "22"),
         order_of_weights(sets, measured),
+        _BELOW_8,
+        *_not_yet(sets, TABLE_8, rows),
     ]
 
 
@@ -167,6 +218,16 @@ def _in_order(sets: Sequence[str], table: Figures) -> list[str]:
     return [name for name in table if name in sets]
 
 
+def _not_yet(sets: Sequence[str], table: Figures, rows: Rows) -> list[str]:
+    """Which of the paper's small sets are not there; a quick run says so elsewhere."""
+    missing = [f"`{name}`" for name in table if name not in sets]
+    return (
+        [f"Of the paper's {len(table)} small sets not run to the end: {', '.join(missing)}."]
+        if missing and not rows.quick
+        else []
+    )
+
+
 def _runs(rows: Rows) -> str:
     folds, repeats = rows.counts("small")
     return f"{folds} folds" + (f", {repeats} times" if repeats > 1 else "")
@@ -176,5 +237,21 @@ def _p(value: float, better: int, first: str, second: str) -> str:
     return f"{value:.4f} {second if better > 0 else first if better < 0 else 'neither'}"
 
 
-def _notes(sets: Sequence[str], measured: Figures, rows: Rows) -> list[str]:
-    return []
+def differences(sets: Sequence[str], measured: Figures, rows: Rows) -> str:
+    """The sets on which the seven methods together differ from the paper by more than the folds explain, and why."""
+    values = rows.values("small")
+    found = []
+    for name in sets:
+        gap = float(np.mean([measured[name][m] - TABLE_5[name][m] for m in PROTOTYPE_METHODS]))
+        # A repeat that has only begun gives some methods more folds than others.
+        common = min(len(values[name][m]) for m in PROTOTYPE_METHODS)
+        folds = np.mean([values[name][m][:common] for m in PROTOTYPE_METHODS], axis=0)
+        error = 100 * float(np.std(folds, ddof=1)) / np.sqrt(len(folds)) if len(folds) > 1 else np.inf
+        if abs(gap) > max(2 * error, 1.0):
+            cause = CAUSES.get(name, "no cause found")
+            found.append(f"`{name}` {gap:+.1f} (standard error {error:.1f}): {cause}")
+    head = (
+        "The paper prints no spread. Sets on which the mean of the seven methods differs from the published mean by "
+        "more than a point and twice its standard error over our folds: "
+    )
+    return head + ("; ".join(found) if found else "none") + "."

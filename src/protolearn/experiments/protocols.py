@@ -69,9 +69,9 @@ class Protocol:
 
     def _drawn(self, data: DataSet, fold: int, seed: int) -> np.ndarray:
         share = self.samples.get(data.name)
-        if share is None:
+        if share is None or self.folds is None:
             return np.arange(len(data.y))
-        random = np.random.default_rng((self.folds or 1) * seed + fold)
+        random = np.random.default_rng(self.folds * seed + fold)
         classes = [np.flatnonzero(data.y == label) for label in np.unique(data.y)]
         return np.concatenate([random.choice(rows, round(share * len(rows)), replace=False) for rows in classes])
 

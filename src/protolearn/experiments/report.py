@@ -65,6 +65,10 @@ class Beside:
             return ""
         return f"{self.measured - self.published:+.{self.digits}f}"
 
+    def tall(self) -> str:
+        """For a page: the measured figure above the other two."""
+        return str(self).replace(" ", "\n", 1)
+
     def short(self) -> str:
         """For a terminal: the measured figure and the difference."""
         return "" if self.measured is None else f"{self.measured:.{self.digits}f} {self.difference}".rstrip()
@@ -119,7 +123,10 @@ def beside(
 
 def _mean(cells: Sequence[Any], digits: int) -> str | Beside:
     pairs = [(c.measured, c.published) for c in cells if c.measured is not None and c.published is not None]
-    return Beside(*(float(mean) for mean in np.mean(pairs, axis=0)), digits) if pairs else ""
+    if not pairs:
+        return ""
+    measured, published = np.mean(pairs, axis=0)
+    return Beside(float(measured), float(published), digits)
 
 
 Block = str | Sheet | Drawing
@@ -134,7 +141,8 @@ def page_body(blocks: Iterable[Block], name: str) -> str:
     parts = []
     for block in blocks:
         if isinstance(block, Sheet):
-            parts.append(page.table(block.header, block.rows, caption=block.caption))
+            rows = [[cell.tall() if isinstance(cell, Beside) else cell for cell in row] for row in block.rows]
+            parts.append(page.table(block.header, rows, caption=block.caption))
         elif isinstance(block, Drawing):
             picture = draw(f"{name}-{block.name}", block.draw, block.said, height=block.height)
             parts.append(page.figure(picture, block.said))
@@ -161,7 +169,9 @@ def _drawn(drawing: Drawing, folder: Path) -> Path:
 
     folder.mkdir(parents=True, exist_ok=True)
     ax = new_axes(None, (6.0, drawing.height))
+    # A drawing of several panels takes the place of the axes it is given.
+    figure = ax.figure
     drawing.draw(ax)
     path = folder / f"{drawing.name}.png"
-    ax.figure.savefig(path, dpi=120, bbox_inches="tight")
+    figure.savefig(path, dpi=120, bbox_inches="tight")
     return path

@@ -41,9 +41,8 @@ from threadpoolctl import threadpool_limits
 
 from protolearn.experiments import PAPERS
 from protolearn.experiments.protocols import Protocol
-from protolearn.experiments.report import Block, markdown, page_body, provenance, write_section
+from protolearn.experiments.report import Block
 from protolearn.experiments.rows import Columns, Row, RowFile, read_rows
-from protolearn.export.model_file import write_bytes
 
 COLUMNS: Columns = {
     "dataset": str,
@@ -247,6 +246,16 @@ class Rows:
         methods = list(methods)
         return [name for name in names if all(counts[name, method] == folds for method in methods)]
 
+    def failures(self) -> list[str]:
+        """A sentence for each data set and method of which a row has no figure."""
+        found = {
+            (row["dataset"], row["method"]): row["more"].get("error", "")
+            for rows in self.of.values()
+            for row in rows
+            if math.isnan(row["value"])
+        }
+        return [f"{method} on {dataset} failed: {why}" for (dataset, method), why in found.items()]
+
     def counts(self, experiment: str) -> tuple[int, int]:
         """Folds of a repeat, and the number of repeats, of the rows that are there."""
         rows = self.of.get(experiment, ())
@@ -343,79 +352,3 @@ def _made_from(experiment: Experiment, seed: int) -> dict[str, Any]:
         "seed": seed,
         "protocol": hashlib.sha256(repr(protocol).encode()).hexdigest(),
     }
-
-
-def quick_note(paper: Paper, tables: Sequence[Table]) -> str:
-    """What a quick run leaves out of the experiments that some tables show."""
-    parts = []
-    for experiment, _ in paper.chosen([table.number for table in tables]):
-        whole, small = experiment.protocol, experiment.small()
-        said = []
-        if len(small.datasets) < len(experiment.datasets) or len(small.datasets) > 1:
-            said.append(f"{len(small.datasets)} of {len(experiment.datasets)} data sets")
-        if small.repeats < experiment.repeats:
-            said.append(f"{small.repeats} of {experiment.repeats} runs")
-        if whole.folds:
-            said.append(f"the first {small.protocol.rows_a_repeat} of {whole.folds} folds")
-        settings, few = (math.prod(map(len, protocol.grid.values())) for protocol in (whole, small.protocol))
-        if few < settings:
-            said.append(f"{few} of {settings} settings")
-        if whole.epochs != small.protocol.epochs:
-            said.append(f"{small.protocol.epochs} of {whole.epochs} epochs")
-        if said:
-            parts.append(f"{experiment.name}: {', '.join(said)}")
-    if not parts:
-        return ""
-    return f"A quick run ({'; '.join(parts)}): it shows which way the figures point, and does not reproduce them."
-
-
-Shown = Sequence[tuple[Table, Sequence[Block]]]
-
-
-def write_page(folder: Path, paper: Paper, rows: Rows, shown: Shown, command: str) -> Path:
-    """Write the tables as one HTML file; returns its path."""
-    from protolearn.inspection.page import Section, page, paragraph
-
-    lead = paragraph(paper.about(rows), "lead")
-    if rows.quick:
-        lead += paragraph(quick_note(paper, [table for table, _ in shown]), "lead")
-    sections = [
-        Section(f"table-{table.number}", table.heading, page_body(blocks, table.number))
-        for table, blocks in shown
-        if blocks
-    ]
-    path = folder / f"{paper.name}.html"
-    whole = page(paper.title, lead, sections, footer=provenance(command).replace("`", ""))
-    write_bytes(path, whole.encode("utf-8", "xmlcharrefreplace"))
-    return path
-
-
-def write_section_of(
-    path: Path, paper: Paper, rows: Rows, shown: Shown, command: Callable[[Sequence[Table]], str]
-) -> list[str]:
-    """Replace the sections of these tables in a Markdown file; returns their names.
-
-    command : what the command line was, for the tables of one section
-    """
-    figures = path.parent / "figures"
-    shared = [(table, blocks) for table, blocks in shown if blocks and not table.section]
-    written = []
-    for table, blocks in shown:
-        if blocks and table.section:
-            note = [quick_note(paper, [table])] if rows.quick else []
-            parts = [
-                f"## {paper.short}, {table.heading}",
-                *note,
-                markdown(blocks, figures),
-                provenance(command([table])),
-            ]
-            write_section(path, table.section, "\n\n".join(filter(None, parts)))
-            written.append(table.section)
-    if shared:
-        tables = [table for table, _ in shared]
-        parts = [f"## {paper.title}", paper.about(rows), *([quick_note(paper, tables)] if rows.quick else [])]
-        for table, blocks in shared:
-            parts += [f"### {table.heading}", markdown(blocks, figures)]
-        write_section(path, paper.name, "\n\n".join([*filter(None, parts), provenance(command(tables))]))
-        written.append(paper.name)
-    return written

@@ -2,8 +2,9 @@
 
 from protolearn.initializers.base import INITIALIZERS, Initializer
 from protolearn.initializers.counts import prototype_counts
+from protolearn.initializers.shared import SharedStart
 from protolearn.registry import import_parts
 
 import_parts(__name__, __path__)
 
-__all__ = ["INITIALIZERS", "Initializer", "prototype_counts"]
+__all__ = ["INITIALIZERS", "Initializer", "SharedStart", "prototype_counts"]

@@ -44,7 +44,7 @@ table { border-collapse: collapse; font-size: .92rem; font-variant-numeric: tabu
 caption { text-align: left; color: var(--soft); font-size: .88rem; padding-bottom: .3rem; }
 th, td { padding: .3rem .7rem; border-bottom: 1px solid var(--line); text-align: left; vertical-align: top; }
 thead th { border-bottom: 2px solid var(--line); vertical-align: bottom; }
-td.number { white-space: nowrap; }
+td.number { white-space: pre; }
 th[scope=row] { font-weight: 600; }
 .number { text-align: right; }
 @media (max-width: 40rem) { th, td { padding: .25rem .4rem; } table { font-size: .84rem; } }

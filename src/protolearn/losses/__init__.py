@@ -1,8 +1,8 @@
 """Losses and rules: one file each; each registers itself."""
 
-from protolearn.losses.base import LOSSES, CustomLoss, FieldLoss, Loss, PairLoss
+from protolearn.losses.base import LOSSES, CustomLoss, FieldLoss, Loss, NearestLoss, PairLoss
 from protolearn.registry import import_parts
 
 import_parts(__name__, __path__)
 
-__all__ = ["LOSSES", "CustomLoss", "FieldLoss", "Loss", "PairLoss"]
+__all__ = ["LOSSES", "CustomLoss", "FieldLoss", "Loss", "NearestLoss", "PairLoss"]

@@ -33,6 +33,13 @@ def field_signature(number: Any) -> Any:
     return types.float64(vector(number), vector(types.int64), types.int64, vector(types.float64), vector(types.float64))
 
 
+def rule_signature(number: Any) -> Any:
+    """rule(d_near, d_far, near_right, far_right, parameters) -> (value, coefficient of the nearest, of the second)."""
+    return types.UniTuple(types.float64, 3)(
+        types.float64, types.float64, types.boolean, types.boolean, vector(types.float64)
+    )
+
+
 class Loss:
     """Base of all losses; `name=` in the class statement registers it.
 
@@ -84,6 +91,18 @@ class FieldLoss(Loss):
     """A loss in the distances to all prototypes."""
 
 
+class NearestLoss(Loss):
+    """A rule of the two nearest prototypes, whatever their classes.
+
+    looks_at_second : False where only the nearest counts; the second then counts as infinitely far
+    """
+
+    looks_at_second: ClassVar[bool] = True
+
+    def parameters(self, slope: float, regularization: float, labels: np.ndarray) -> np.ndarray:
+        return np.append(super().parameters(slope, regularization, labels), float(self.looks_at_second))
+
+
 class CustomLoss(PairLoss):
     """A user's own pair loss: one function of (d_own, d_rival, slope), plain or decorated with numba's njit.
 
@@ -113,6 +132,8 @@ def logistic(z):
 
 
 @inline
-def softplus(z):
-    """ln(1 + exp(z)) without overflow."""
-    return max(z, 0.0) + np.log1p(np.exp(-abs(z)))
+def softplus_and_logistic(z):
+    """ln(1 + exp(z)) and its derivative 1 / (1 + exp(-z)) from one exponential, without overflow."""
+    e = np.exp(-abs(z))
+    s = 1.0 / (1.0 + e)
+    return max(z, 0.0) + np.log1p(e), s if z >= 0 else e * s

@@ -6,7 +6,7 @@ import numpy as np
 
 from protolearn.compiled import compiled, inline
 from protolearn.losses.base import FieldLoss, field_signature
-from protolearn.metrics.base import centred, expanded_distances
+from protolearn.metrics.base import expanded_distances
 
 
 @inline
@@ -62,7 +62,8 @@ class NearestComponentLoss(FieldLoss):
         return np.append(super().parameters(slope, regularization, labels), float(labels.max() + 1))
 
     def penalty(self, positions: np.ndarray, labels: np.ndarray) -> tuple[float, np.ndarray] | None:
-        W, _ = centred(positions.astype(np.float64), positions)
+        W = positions.astype(np.float64)
+        W -= W.mean(axis=0)
         gaps = expanded_distances(W, W)
         gaps[labels[:, None] == labels[None]] = np.inf
         rival = gaps.argmin(axis=1)

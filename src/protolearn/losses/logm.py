@@ -1,7 +1,7 @@
 """Log-likelihood of the margin: Jin, Liu and Hou (2010)."""
 
 from protolearn.compiled import compiled
-from protolearn.losses.base import PairLoss, logistic, pair_signature, softplus
+from protolearn.losses.base import PairLoss, pair_signature, softplus_and_logistic
 
 
 class LogMarginLoss(PairLoss, name="logm"):
@@ -17,6 +17,5 @@ class LogMarginLoss(PairLoss, name="logm"):
 
     @compiled(pair_signature)
     def coefficients(d_own, d_rival, slope):
-        z = slope * (d_own - d_rival)
-        pull = slope * logistic(z)
-        return softplus(z), pull, -pull
+        value, s = softplus_and_logistic(slope * (d_own - d_rival))
+        return value, slope * s, -slope * s

@@ -11,21 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from protolearn.compiled import compiled, inline
-from protolearn.losses.base import FieldLoss, check_window, field_signature
+from protolearn.losses.base import NearestLoss, check_window, rule_signature
 from protolearn.parameters import check_number
-
-
-@inline
-def two_nearest(D):
-    """Indices of the nearest and the second nearest prototype, ties to the lowest index; -1 where there is none."""
-    first = second = -1
-    for i in range(D.shape[0]):
-        if first < 0 or D[i] < D[first]:
-            second = first
-            first = i
-        elif second < 0 or D[i] < D[second]:
-            second = i
-    return first, second
 
 
 @inline
@@ -34,7 +21,7 @@ def in_window(near, far, least_ratio):
     return near > least_ratio * far or far == 0.0
 
 
-class Rule(FieldLoss):
+class Rule(NearestLoss):
     """Base of the rules."""
 
     differentiable = False
@@ -73,13 +60,11 @@ class WinnerRule(Rule, name="lvq1"):
     c = +1/2 or -1/2 for the nearest prototype                     SPEC 6
     """
 
-    @compiled(field_signature)
-    def coefficients(D, labels, k, parameters, C):
-        C[:] = 0.0
-        nearest, _ = two_nearest(D)
-        right = labels[nearest] == k
-        C[nearest] = 0.5 if right else -0.5
-        return 0.0 if right else 1.0
+    looks_at_second = False
+
+    @compiled(rule_signature)
+    def coefficients(d_near, d_far, near_right, far_right, parameters):
+        return (0.0, 0.5, 0.0) if near_right else (1.0, -0.5, 0.0)
 
 
 class OptimisedWinnerRule(WinnerRule, name="olvq1"):
@@ -100,15 +85,12 @@ class CorrectionRule(WindowRule, name="lvq2"):
     c = -1/2 for the nearest, +1/2 for the second                      SPEC 6
     """
 
-    @compiled(field_signature)
-    def coefficients(D, labels, k, parameters, C):
-        C[:] = 0.0
-        near, far = two_nearest(D)
-        right = labels[near] == k
-        if not right and far >= 0 and labels[far] == k and in_window(D[near], D[far], parameters[2]):
-            C[near] = -0.5
-            C[far] = 0.5
-        return 0.0 if right else 1.0
+    @compiled(rule_signature)
+    def coefficients(d_near, d_far, near_right, far_right, parameters):
+        value = 0.0 if near_right else 1.0
+        if not near_right and far_right and in_window(d_near, d_far, parameters[3]):
+            return value, -0.5, 0.5
+        return value, 0.0, 0.0
 
 
 class BorderRule(WindowRule, name="lvq21"):
@@ -117,15 +99,12 @@ class BorderRule(WindowRule, name="lvq21"):
     c = +1/2 for the right one, -1/2 for the wrong one              SPEC 6; LVQ_PAK's program lvq2
     """
 
-    @compiled(field_signature)
-    def coefficients(D, labels, k, parameters, C):
-        C[:] = 0.0
-        near, far = two_nearest(D)
-        right = labels[near] == k
-        if far >= 0 and right != (labels[far] == k) and in_window(D[near], D[far], parameters[2]):
-            C[near] = 0.5 if right else -0.5
-            C[far] = -0.5 if right else 0.5
-        return 0.0 if right else 1.0
+    @compiled(rule_signature)
+    def coefficients(d_near, d_far, near_right, far_right, parameters):
+        value = 0.0 if near_right else 1.0
+        if near_right != far_right and in_window(d_near, d_far, parameters[3]):
+            return value, 0.5 - value, value - 0.5
+        return value, 0.0, 0.0
 
 
 @dataclass(frozen=True)
@@ -146,17 +125,11 @@ class StabilisedBorderRule(WindowRule, name="lvq3"):
     def parameters(self, slope: float, regularization: float, labels: np.ndarray) -> np.ndarray:
         return np.append(super().parameters(slope, regularization, labels), self.epsilon)
 
-    @compiled(field_signature)
-    def coefficients(D, labels, k, parameters, C):
-        C[:] = 0.0
-        near, far = two_nearest(D)
-        right = labels[near] == k
-        if far >= 0:
-            far_right = labels[far] == k
-            if right and far_right:
-                C[near] = 0.5 * parameters[3]
-                C[far] = 0.5 * parameters[3]
-            elif right != far_right and in_window(D[near], D[far], parameters[2]):
-                C[near] = 0.5 if right else -0.5
-                C[far] = 0.5 if far_right else -0.5
-        return 0.0 if right else 1.0
+    @compiled(rule_signature)
+    def coefficients(d_near, d_far, near_right, far_right, parameters):
+        value = 0.0 if near_right else 1.0
+        if near_right and far_right:
+            return value, 0.5 * parameters[4], 0.5 * parameters[4]
+        if near_right != far_right and in_window(d_near, d_far, parameters[3]):
+            return value, 0.5 - value, value - 0.5
+        return value, 0.0, 0.0

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numba import njit, types
 
-from protolearn.compiled import matrix, stack, vector
+from protolearn.compiled import compiled, matrix, stack, vector, vectorised
+from protolearn.metrics.pulls import Pull
 from protolearn.parameters import check_choice
 from protolearn.prototypes import PrototypeSet
 from protolearn.registry import Registry
@@ -21,30 +22,35 @@ METRICS = Registry("metric")
 SCOPES = ("global", "class", "prototype")
 NORMALIZATIONS = ("mean", "sum")
 # Distances of one block from which a compiled loop pays for being compiled.
-_WORTH_A_LOOP = 100_000
+_WORTH_A_LOOP = 20_000
+# Samples that are compared with all prototypes at a time.
+_AT_A_TIME = 1024
 
 
 def fill_signature(number: Any) -> Any:
-    """fill(x, W, T, slot, work, D): the squared distances of one sample to all prototypes."""
+    """fill(x, W, T, slot, work, D): the squared distances of one sample to all prototypes.
+
+    D has room for a multiple of 16 of them; what a function writes behind the last prototype means nothing.
+    """
     return types.void(
         vector(number), matrix(number), stack(number), vector(types.int64), vector(number), vector(number)
     )
 
 
 def step_signature(number: Any) -> Any:
-    """step(x, W, T, slot, i, pull, eta, G, work): add to G and move prototype i.
+    """step(x, W, T, slot, chosen, pulls, etas, G, work): add to G and move the chosen prototypes.
 
-    `pull` is c_i = d loss / d D_i. G[slot[i]] += c_i dD_i / dtheta where G is not empty, with the position before the
-    move; then the position moves by -eta c_i dD_i / dm_i.
+    For each i among `chosen`, with its pull c_i = d loss / d D_i and its rate eta_i beside it: G[slot[i]] += c_i dD_i /
+    dtheta where G is not empty, with the position before the move; then the position moves by -eta_i c_i dD_i / dm_i.
     """
     return types.void(
         vector(number),
         matrix(number),
         stack(number),
         vector(types.int64),
-        types.int64,
-        types.float64,
-        types.float64,
+        vector(types.int64),
+        vector(types.float64),
+        vector(types.float64),
         stack(number),
         vector(number),
     )
@@ -135,13 +141,35 @@ class Metric:
         """Squared distances, (n_samples, n_prototypes)."""
         raise NotImplementedError("abstract: a metric measures distances")
 
+    def distances_by_prototype(self, X: np.ndarray, prototypes: PrototypeSet) -> np.ndarray:
+        """Squared distances, (n_prototypes, n_samples): for loops that run across the samples."""
+        return np.ascontiguousarray(self.distances(X, prototypes).T)
+
+    def linear_forms(self, prototypes: PrototypeSet) -> tuple[np.ndarray, np.ndarray] | None:
+        """a_i and b_i such that D_i = b_i + a_i'x + what is the same for all prototypes, x from `prototypes.centring`.
+
+        Who wants to know the nearest only needs no more. None where prototypes have different metrics.
+        """
+        return None
+
     def distances_of_row(self, prototypes: PrototypeSet) -> Callable[[np.ndarray], np.ndarray]:
         """A function of one row for callers with one row at a time: all that can be is done beforehand."""
         return lambda x: self.distances(x[None], prototypes)[0]
 
-    def gradient(self, X: np.ndarray, prototypes: PrototypeSet, pull: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Sums over the samples of pull dD/dm and of pull dD/dtheta; pull[n, i] = d loss_n / d D_ni, also sparse."""
+    def moments(self, X: np.ndarray, prototypes: PrototypeSet, pull: Pull) -> tuple[np.ndarray, ...]:
+        """Sums over the samples that `gradient_of` needs; those of several blocks add up.
+
+        pull : d loss_n / d D_ni for each sample n and prototype i
+        """
         raise NotImplementedError("abstract: a metric has a gradient")
+
+    def gradient_of(self, prototypes: PrototypeSet, moments: tuple[np.ndarray, ...]) -> tuple[np.ndarray, np.ndarray]:
+        """Sums over the samples of pull dD/dm and of pull dD/dtheta, from their moments."""
+        raise NotImplementedError("abstract: a metric has a gradient")
+
+    def gradient(self, X: np.ndarray, prototypes: PrototypeSet, pull: Pull) -> tuple[np.ndarray, np.ndarray]:
+        """Sums over the samples of pull dD/dm and of pull dD/dtheta."""
+        return self.gradient_of(prototypes, self.moments(X, prototypes, pull))
 
     def project(self, theta: np.ndarray) -> np.ndarray:
         """The nearest valid parameters, in the sense the paper uses."""
@@ -164,17 +192,10 @@ class Metric:
         raise NotImplementedError("abstract: a metric has compiled parts")
 
 
-def centred(X: np.ndarray, positions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Samples and prototypes moved so that the prototypes' mean is the origin.
-
-    |x|^2 - 2 x'm + |m|^2 loses all digits when the data lies far from the origin; distances do not care where it is.
-    Nothing is moved where the origin is among the prototypes: no digit to gain, and a copy of X to lose.
-    """
-    origin = positions.mean(axis=0)
-    away = positions - origin
-    if origin @ origin * len(positions) <= np.vdot(away, away):
-        return X, positions
-    return X - origin, away
+def centred(X: np.ndarray, prototypes: PrototypeSet) -> tuple[np.ndarray, np.ndarray]:
+    """Samples and prototypes moved so that the prototypes' mean is the origin, where that gains digits."""
+    origin, positions = prototypes.centring
+    return X if origin is None else X - origin, positions
 
 
 def expanded_distances(X: np.ndarray, positions: np.ndarray) -> np.ndarray:
@@ -210,3 +231,40 @@ def distances_from_products(D, row_norms, column_norms):
         for i in range(m):
             d = (number(-2) * D[r, i] + norm) + column_norms[i]
             D[r, i] = number(0) if d < number(0) else d
+
+
+@compiled(
+    lambda number: types.boolean(
+        matrix(number),  # products, one prototype a row
+        vector(number),  # constants
+        vector(types.int64),  # labels
+        vector(types.int64),  # codes
+    )
+)
+def nearest_labels(products, constants, labels, codes):
+    """The label of the least constant + product of each column, the lowest index on a tie; False if one is no number.
+
+    Runs across the samples, some of them at a time: the least values so far stay in the first-level cache.
+    """
+    n = products.shape[1]
+    least = np.empty(_AT_A_TIME, products.dtype)
+    index = np.empty(_AT_A_TIME, np.int32)
+    for begin in range(0, n, _AT_A_TIME):
+        count = min(_AT_A_TIME, n - begin)
+        least[:] = np.inf
+        for i in range(products.shape[0]):
+            nearer(products[i, begin : begin + count], constants[i], np.int32(i), least, index)
+        for c in range(count):
+            if not abs(least[c]) < np.inf:
+                return False
+            codes[begin + c] = labels[index[c]]
+    return True
+
+
+@vectorised
+def nearer(products, constant, i, least, index):
+    """Note prototype i where it is the nearest so far."""
+    for c in range(products.shape[0]):
+        value = products[c] + constant
+        index[c] = i if value < least[c] else index[c]
+        least[c] = value if value < least[c] else least[c]

@@ -18,6 +18,7 @@ from protolearn.metrics.base import (
     finish_signature,
     step_signature,
 )
+from protolearn.metrics.pulls import Pull
 from protolearn.prototypes import PrototypeSet
 
 if TYPE_CHECKING:
@@ -51,11 +52,21 @@ class Diagonal(Metric):
         return (mean_weight**2 if relative else 1.0) / squared_half_range
 
     def distances(self, X: np.ndarray, prototypes: PrototypeSet) -> np.ndarray:
-        X, W = centred(X, prototypes.positions)
-        weights = prototypes.theta[prototypes.slot]
-        constant = np.einsum("ij,ij,ij->i", weights, W, W)[:, None]
-        D = _powers(X) @ np.hstack([-2.0 * weights * W, weights, constant]).T
+        X, W = centred(X, prototypes)
+        D = _powers(X) @ _factors(W, prototypes).T
         return np.maximum(D, 0.0, out=D)
+
+    def distances_by_prototype(self, X: np.ndarray, prototypes: PrototypeSet) -> np.ndarray:
+        X, W = centred(X, prototypes)
+        D = _factors(W, prototypes) @ _powers(X).T
+        return np.maximum(D, 0.0, out=D)
+
+    def linear_forms(self, prototypes: PrototypeSet) -> tuple[np.ndarray, np.ndarray] | None:
+        if len(prototypes.theta) > 1:
+            return None
+        W = prototypes.centring[1]
+        weighted = prototypes.theta[0] * W
+        return -2.0 * weighted, np.einsum("ij,ij->i", weighted, W)
 
     def distances_of_row(self, prototypes: PrototypeSet) -> Callable[[np.ndarray], np.ndarray]:
         weights = prototypes.theta[prototypes.slot]
@@ -66,16 +77,20 @@ class Diagonal(Metric):
 
         return measure
 
-    def gradient(self, X: np.ndarray, prototypes: PrototypeSet, pull: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        X, W = centred(X, prototypes.positions)
-        d = X.shape[1]
-        sums = pull.T @ _powers(X)
+    def moments(self, X: np.ndarray, prototypes: PrototypeSet, pull: Pull) -> tuple[np.ndarray, ...]:
+        X, _ = centred(X, prototypes)
+        return (pull.T @ _powers(X),)
+
+    def gradient_of(self, prototypes: PrototypeSet, moments: tuple[np.ndarray, ...]) -> tuple[np.ndarray, np.ndarray]:
+        (sums,) = moments
+        _, W = prototypes.centring
+        d = W.shape[1]
         first, second, mass = sums[:, :d], sums[:, d : 2 * d], sums[:, 2 * d :]
         by_prototype = second - 2.0 * W * first + mass * W * W
         if self.scope == "prototype":
-            theta = by_prototype.astype(prototypes.theta.dtype, copy=False)
+            theta = by_prototype
         else:
-            theta = np.zeros_like(prototypes.theta)
+            theta = np.zeros(prototypes.theta.shape, dtype=by_prototype.dtype)
             np.add.at(theta, prototypes.slot, by_prototype)
         return -2.0 * prototypes.theta[prototypes.slot] * (first - mass * W), theta
 
@@ -101,9 +116,9 @@ class Diagonal(Metric):
             slot=prototypes.slot,
             labels=prototypes.labels,
             work=np.full(1, self.total(d) / d, dtype=dtype),
-            fill=fill_weighted.of(dtype),
-            step=step_weighted.of(dtype),
-            finish=clip_and_normalise.of(dtype),
+            fill=fill_weighted.argument(dtype),
+            step=step_weighted.argument(dtype),
+            finish=clip_and_normalise.argument(dtype),
             unpack=lambda W, T: (W, T[:, 0, :]),
         )
 
@@ -111,6 +126,12 @@ class Diagonal(Metric):
 def _powers(X: np.ndarray) -> np.ndarray:
     """x, x^2 and 1 side by side: one matrix product then does the work of three and of the passes that add them."""
     return np.hstack([X, X * X, np.ones((len(X), 1), dtype=X.dtype)])
+
+
+def _factors(W: np.ndarray, prototypes: PrototypeSet) -> np.ndarray:
+    """What the powers of a sample are multiplied by, for each prototype."""
+    weights = prototypes.theta[prototypes.slot]
+    return np.hstack([-2.0 * weights * W, weights, np.einsum("ij,ij,ij->i", weights, W, W)[:, None]])
 
 
 METRICS.add("relevance", Diagonal("global"))
@@ -133,20 +154,22 @@ def fill_weighted(x, W, T, slot, work, D):
 
 
 @compiled(step_signature, fastmath=VECTORISED)
-def step_weighted(x, W, T, slot, i, pull, eta, G, work):
+def step_weighted(x, W, T, slot, chosen, pulls, etas, G, work):
     """G^p += c (x^p - m^p)^2, then m^p += 2 eta c lam^p (x^p - m^p), bounded; work[0] is the average weight."""
-    w = W[i]
-    lam = T[slot[i], 0]
-    if G.shape[0] > 0:
-        g = G[slot[i], 0]
-        c = x.dtype.type(pull)
+    for p in range(chosen.shape[0]):
+        i, pull, eta = chosen[p], pulls[p], etas[p]
+        w = W[i]
+        lam = T[slot[i], 0]
+        if G.shape[0] > 0:
+            g = G[slot[i], 0]
+            c = x.dtype.type(pull)
+            for j in range(x.shape[0]):
+                v = x[j] - w[j]
+                g[j] += c * v * v
+        factor = x.dtype.type(2.0 * eta * pull)
+        most = max(x.dtype.type(1), abs(factor) * work[0])
         for j in range(x.shape[0]):
-            v = x[j] - w[j]
-            g[j] += c * v * v
-    factor = x.dtype.type(2.0 * eta * pull)
-    most = max(x.dtype.type(1), abs(factor) * work[0])
-    for j in range(x.shape[0]):
-        w[j] += min(max(factor * lam[j], -most), most) * (x[j] - w[j])
+            w[j] += min(max(factor * lam[j], -most), most) * (x[j] - w[j])
 
 
 @compiled(finish_signature, fastmath=VECTORISED)

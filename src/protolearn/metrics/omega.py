@@ -20,6 +20,7 @@ from protolearn.metrics.base import (
     squared_differences,
     step_signature,
 )
+from protolearn.metrics.pulls import Pull, add_scatter, weights_by_slot
 from protolearn.parameters import check_count
 from protolearn.prototypes import PrototypeSet
 
@@ -79,11 +80,39 @@ class Omega(Metric):
         return (mean_weight if relative else 1.0) / mean_distance
 
     def distances(self, X: np.ndarray, prototypes: PrototypeSet) -> np.ndarray:
-        X, W = centred(X, prototypes.positions)
-        D = np.empty((len(X), len(W)), dtype=np.result_type(X, W))
-        for members, omega in _groups(prototypes):
-            D[:, members] = expanded_distances(X @ omega.T, W[members] @ omega.T)
-        return D
+        if len(prototypes.theta) == 1:
+            X, W = centred(X, prototypes)
+            omega = prototypes.theta[0]
+            return expanded_distances(X @ omega.T, W @ omega.T)
+        return np.ascontiguousarray(self.distances_by_prototype(X, prototypes).T)
+
+    def distances_by_prototype(self, X: np.ndarray, prototypes: PrototypeSet) -> np.ndarray:
+        X, W = centred(X, prototypes)
+        if len(prototypes.theta) == 1:
+            omega = prototypes.theta[0]
+            return expanded_distances(W @ omega.T, X @ omega.T)
+        # |Omega x|^2 for each slot, and all products x' Lambda m together.
+        squares = np.empty((len(prototypes.theta), len(X)), dtype=np.result_type(X, W))
+        turned = np.empty_like(W)
+        constants = np.empty(len(W), dtype=W.dtype)
+        for slot, members in prototypes.groups:
+            omega = prototypes.theta[slot]
+            mapped, W_mapped = X @ omega.T, W[members] @ omega.T
+            np.einsum("ij,ij->i", mapped, mapped, out=squares[slot])
+            np.einsum("ij,ij->i", W_mapped, W_mapped, out=constants[members])
+            turned[members] = W_mapped @ omega
+        D = turned @ X.T
+        D *= -2.0
+        D += squares[prototypes.slot]
+        D += constants[:, None]
+        return np.maximum(D, 0.0, out=D)
+
+    def linear_forms(self, prototypes: PrototypeSet) -> tuple[np.ndarray, np.ndarray] | None:
+        if len(prototypes.theta) > 1:
+            return None
+        omega = prototypes.theta[0]
+        mapped = prototypes.centring[1] @ omega.T
+        return -2.0 * mapped @ omega, np.einsum("ij,ij->i", mapped, mapped)
 
     def distances_of_row(self, prototypes: PrototypeSet) -> Callable[[np.ndarray], np.ndarray]:
         theta, slot = prototypes.theta, prototypes.slot
@@ -98,18 +127,27 @@ class Omega(Metric):
 
         return measure_under_several
 
-    def gradient(self, X: np.ndarray, prototypes: PrototypeSet, pull: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        X, W = centred(X, prototypes.positions)
-        positions = np.empty_like(W)
+    def moments(self, X: np.ndarray, prototypes: PrototypeSet, pull: Pull) -> tuple[np.ndarray, ...]:
+        X, W = centred(X, prototypes)
+        d = X.shape[1]
+        scatter = np.zeros((len(prototypes.theta), d, d), dtype=np.result_type(X, W))
+        for slot, rows, weights in weights_by_slot(pull, prototypes):
+            add_scatter(X, rows, weights, scatter[slot])
+        return pull.T @ X, pull.sum(axis=0), scatter
+
+    def gradient_of(self, prototypes: PrototypeSet, moments: tuple[np.ndarray, ...]) -> tuple[np.ndarray, np.ndarray]:
+        first, mass, scatter = moments
+        W = prototypes.centring[1].astype(first.dtype)
         theta = np.zeros_like(prototypes.theta)
-        for members, omega in _groups(prototypes):
-            c, w = pull[:, members], W[members]
-            mass = c.sum(axis=0)[:, None]
-            first = c.T @ X
-            positions[members] = -2.0 * ((first - mass * w) @ omega.T) @ omega
-            # sum c v v' by its four products: x x' over samples, the mixed ones and m m' over prototypes.
-            scatter = (X * c.sum(axis=1)[:, None]).T @ X - first.T @ w - w.T @ first + (w * mass).T @ w
-            theta[prototypes.slot[members[0]]] = 2.0 * omega @ scatter
+        positions = np.empty_like(prototypes.positions)
+        away = first - mass[:, None] * W
+        for slot, members in prototypes.groups:
+            omega, w = prototypes.theta[slot], W[members]
+            positions[members] = -2.0 * (away[members].astype(omega.dtype) @ omega.T) @ omega
+            # sum c v v' by its products: x x' over the samples, x m' + m x' - m m' over the prototypes.
+            mixed = (first[members] - 0.5 * mass[members, None] * w).T @ w
+            total = scatter[slot] - mixed - mixed.T
+            theta[slot] = 2.0 * omega @ total.astype(omega.dtype)
         return positions, theta
 
     def project(self, theta: np.ndarray) -> np.ndarray:
@@ -130,9 +168,9 @@ class Omega(Metric):
             slot=prototypes.slot,
             labels=prototypes.labels,
             work=np.full(2 * d + rows + 1, self.total(d) / d, dtype=dtype),
-            fill=fill_mapped.of(dtype),
-            step=step_mapped.of(dtype),
-            finish=normalise_trace.of(dtype),
+            fill=fill_mapped.argument(dtype),
+            step=step_mapped.argument(dtype),
+            finish=normalise_trace.argument(dtype),
             unpack=lambda W, T: (W, T),
         )
 
@@ -140,12 +178,6 @@ class Omega(Metric):
 METRICS.add("omega", Omega())
 METRICS.add("class_omega", Omega(scope="class"))
 METRICS.add("local_omega", Omega(scope="prototype"))
-
-
-def _groups(prototypes: PrototypeSet):
-    """The prototypes of each slot, and the slot's Omega."""
-    for slot in np.unique(prototypes.slot):
-        yield np.flatnonzero(prototypes.slot == slot), prototypes.theta[slot]
 
 
 @compiled(fill_signature, fastmath=VECTORISED)
@@ -168,43 +200,45 @@ def fill_mapped(x, W, T, slot, work, D):
 
 
 @compiled(step_signature, fastmath=VECTORISED)
-def step_mapped(x, W, T, slot, i, pull, eta, G, work):
+def step_mapped(x, W, T, slot, chosen, pulls, etas, G, work):
     """G += c 2 (Omega v) v', then m += 2 eta c Omega' (Omega v), bounded; work ends in the average weight."""
-    d = x.shape[0]
-    omega = T[slot[i]]
-    rows = omega.shape[0]
-    v = work[:d]
-    move = work[d : 2 * d]
-    u = work[2 * d : 2 * d + rows]
-    length = 0.0
-    for j in range(d):
-        v[j] = x[j] - W[i, j]
-        move[j] = 0
-        length += v[j] * v[j]
-    for r in range(rows):
-        row = omega[r]
-        s = x.dtype.type(0)
+    for p in range(chosen.shape[0]):
+        i, pull, eta = chosen[p], pulls[p], etas[p]
+        d = x.shape[0]
+        omega = T[slot[i]]
+        rows = omega.shape[0]
+        v = work[:d]
+        move = work[d : 2 * d]
+        u = work[2 * d : 2 * d + rows]
+        length = 0.0
         for j in range(d):
-            s += row[j] * v[j]
-        u[r] = s
-        for j in range(d):
-            move[j] += s * row[j]
-    if G.shape[0] > 0:
+            v[j] = x[j] - W[i, j]
+            move[j] = 0
+            length += v[j] * v[j]
         for r in range(rows):
-            g = G[slot[i], r]
-            c = x.dtype.type(2.0 * pull * u[r])
+            row = omega[r]
+            s = x.dtype.type(0)
             for j in range(d):
-                g[j] += c * v[j]
-    moved = 0.0
-    for j in range(d):
-        moved += move[j] * move[j]
-    factor = 2.0 * eta * pull
-    most = max(1.0, abs(factor) * work[2 * d + rows])
-    if factor * factor * moved > most * most * length:
-        factor = np.sign(factor) * most * np.sqrt(length / moved)
-    share = x.dtype.type(factor)
-    for j in range(d):
-        W[i, j] += share * move[j]
+                s += row[j] * v[j]
+            u[r] = s
+            for j in range(d):
+                move[j] += s * row[j]
+        if G.shape[0] > 0:
+            for r in range(rows):
+                g = G[slot[i], r]
+                c = x.dtype.type(2.0 * pull * u[r])
+                for j in range(d):
+                    g[j] += c * v[j]
+        moved = 0.0
+        for j in range(d):
+            moved += move[j] * move[j]
+        factor = 2.0 * eta * pull
+        most = max(1.0, abs(factor) * work[2 * d + rows])
+        if factor * factor * moved > most * most * length:
+            factor = np.sign(factor) * most * np.sqrt(length / moved)
+        share = x.dtype.type(factor)
+        for j in range(d):
+            W[i, j] += share * move[j]
 
 
 @compiled(finish_signature, fastmath=VECTORISED)

@@ -18,6 +18,7 @@ from protolearn.metrics.base import (
     step_signature,
 )
 from protolearn.metrics.diagonal import Diagonal
+from protolearn.metrics.pulls import Pull
 from protolearn.parameters import check_choice
 from protolearn.prototypes import PrototypeSet
 
@@ -69,8 +70,17 @@ class SquaredDiagonal(Metric):
     def distances(self, X: np.ndarray, prototypes: PrototypeSet) -> np.ndarray:
         return Diagonal(self.scope).distances(X, _with_squares(prototypes))
 
-    def gradient(self, X: np.ndarray, prototypes: PrototypeSet, pull: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        positions, by_square = Diagonal(self.scope).gradient(X, _with_squares(prototypes), pull)
+    def distances_by_prototype(self, X: np.ndarray, prototypes: PrototypeSet) -> np.ndarray:
+        return Diagonal(self.scope).distances_by_prototype(X, _with_squares(prototypes))
+
+    def linear_forms(self, prototypes: PrototypeSet) -> tuple[np.ndarray, np.ndarray] | None:
+        return Diagonal(self.scope).linear_forms(_with_squares(prototypes))
+
+    def moments(self, X: np.ndarray, prototypes: PrototypeSet, pull: Pull) -> tuple[np.ndarray, ...]:
+        return Diagonal(self.scope).moments(X, prototypes, pull)
+
+    def gradient_of(self, prototypes: PrototypeSet, moments: tuple[np.ndarray, ...]) -> tuple[np.ndarray, np.ndarray]:
+        positions, by_square = Diagonal(self.scope).gradient_of(_with_squares(prototypes), moments)
         return positions, 2.0 * prototypes.theta * by_square
 
     def pack(self, prototypes: PrototypeSet) -> Packed:
@@ -81,9 +91,9 @@ class SquaredDiagonal(Metric):
             slot=prototypes.slot,
             labels=prototypes.labels,
             work=np.empty(0, dtype=dtype),
-            fill=fill_squared.of(dtype),
-            step=step_squared.of(dtype),
-            finish=descend.of(dtype),
+            fill=fill_squared.argument(dtype),
+            step=step_squared.argument(dtype),
+            finish=descend.argument(dtype),
             unpack=lambda W, T: (W, T[:, 0, :]),
         )
 
@@ -148,24 +158,26 @@ def fill_squared(x, W, T, slot, work, D):
 
 
 @compiled(step_signature, fastmath=VECTORISED)
-def step_squared(x, W, T, slot, i, pull, eta, G, work):
+def step_squared(x, W, T, slot, chosen, pulls, etas, G, work):
     """G_j += c 2 w_j (x_j - m_j)^2, then m_j += 2 eta c w_j^2 (x_j - m_j), both times the factors in `work`, if any."""
-    d = x.shape[0]
-    one = x.dtype.type(1)
-    m = W[i]
-    w = T[slot[i], 0]
-    free = work.shape[0] > 0
-    if G.shape[0] > 0:
-        g = G[slot[i], 0]
-        c = x.dtype.type(2.0 * pull)
-        at = W.shape[0] * d + slot[i] * d
+    for p in range(chosen.shape[0]):
+        i, pull, eta = chosen[p], pulls[p], etas[p]
+        d = x.shape[0]
+        one = x.dtype.type(1)
+        m = W[i]
+        w = T[slot[i], 0]
+        free = work.shape[0] > 0
+        if G.shape[0] > 0:
+            g = G[slot[i], 0]
+            c = x.dtype.type(2.0 * pull)
+            at = W.shape[0] * d + slot[i] * d
+            for j in range(d):
+                v = x[j] - m[j]
+                g[j] += c * w[j] * v * v * (work[at + j] if free else one)
+        share = x.dtype.type(2.0 * eta * pull)
         for j in range(d):
-            v = x[j] - m[j]
-            g[j] += c * w[j] * v * v * (work[at + j] if free else one)
-    share = x.dtype.type(2.0 * eta * pull)
-    for j in range(d):
-        factor = share * w[j] * w[j] * (work[i * d + j] if free else one)
-        m[j] += min(max(factor, -one), one) * (x[j] - m[j])
+            factor = share * w[j] * w[j] * (work[i * d + j] if free else one)
+            m[j] += min(max(factor, -one), one) * (x[j] - m[j])
 
 
 @compiled(finish_signature, fastmath=VECTORISED)

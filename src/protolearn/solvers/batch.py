@@ -11,6 +11,7 @@ from protolearn.data import Samples
 from protolearn.data.samples import Reducible
 from protolearn.losses import FieldLoss
 from protolearn.metrics import Metric
+from protolearn.metrics.pulls import PairPull, Pull
 from protolearn.prototypes import PrototypeSet
 from protolearn.solvers.base import Objective
 from protolearn.solvers.kernels import field_block, pair_block
@@ -42,18 +43,68 @@ class Gradient:
 
 def coefficients(
     prototypes: PrototypeSet, X: np.ndarray, y: np.ndarray, weight: np.ndarray, objective: Objective
-) -> tuple[float, np.ndarray, np.ndarray]:
+) -> tuple[float, np.ndarray, Pull]:
     """Sum over a dense block of weight times loss, the distances D, and weight times d loss / d D.
 
     The value is not finite where a distance is not.
     """
-    loss, metric = objective.loss, objective.metric
-    D = metric.distances(X, prototypes)
-    pull = np.empty_like(D)
-    block = (field_block if isinstance(loss, FieldLoss) else pair_block).of(D.dtype)
-    parameters = objective.parameters(prototypes.labels)
-    value = block(D, y, weight, prototypes.labels, loss.coefficients.of(D.dtype), parameters, pull)
-    return value, D, pull
+    loss, labels = objective.loss, prototypes.labels
+    dtype = prototypes.positions.dtype
+    parameters = objective.parameters(labels)
+    formula = loss.coefficients.argument(dtype)
+    if isinstance(loss, FieldLoss):
+        D = objective.metric.distances(X, prototypes)
+        pull = np.empty_like(D)
+        return field_block.of(dtype)(D, y, weight, labels, formula, parameters, pull), D, pull
+    D = objective.metric.distances_by_prototype(X, prototypes)
+    pairs, pulls = np.zeros((len(X), 2), dtype=np.int32), np.zeros((len(X), 2), dtype=dtype)
+    value = pair_block.of(dtype)(D, y, weight, labels, formula, parameters, pairs, pulls)
+    return value, D.T, PairPull(pairs, pulls, len(prototypes))
+
+
+@dataclass
+class BlockSums:
+    """What blocks of samples add up, in float64: sums of many blocks of float32 would lose digits.
+
+    value : weighted losses
+    moments : what the metric makes its gradient of
+    errors : weight of the samples that the nearest prototype classifies wrongly, where it was asked for
+    """
+
+    value: float
+    moments: tuple[np.ndarray, ...]
+    weight: float
+    errors: float = 0.0
+
+    def __add__(self, other: BlockSums) -> BlockSums:
+        return BlockSums(
+            self.value + other.value,
+            tuple(one + two for one, two in zip(self.moments, other.moments, strict=True)),
+            self.weight + other.weight,
+            self.errors + other.errors,
+        )
+
+    def gradient(self, prototypes: PrototypeSet, objective: Objective) -> Gradient:
+        """Value and gradient of all of them, with the penalty of the prototypes themselves counted for each sample."""
+        parts = objective.metric.gradient_of(prototypes, self.moments)
+        positions, theta = (part.astype(np.float64, copy=False) for part in parts)
+        found = Gradient(self.value, positions, theta, self.weight)
+        penalty = prototype_penalty(prototypes, objective)
+        return found if penalty is None else found + penalty * self.weight
+
+
+def sums_of_block(
+    prototypes: PrototypeSet, objective: Objective, X: np.ndarray, y: np.ndarray, weight: np.ndarray
+) -> BlockSums:
+    """Losses and moments of one dense block."""
+    value, _, pull = coefficients(prototypes, X, y, weight, objective)
+    return block_sums(value, objective.metric.moments(X, prototypes, pull), weight)
+
+
+def block_sums(value: float, moments: tuple[np.ndarray, ...], weight: np.ndarray, errors: float = 0.0) -> BlockSums:
+    """The sums of a block in the number type in which blocks add up."""
+    wide = tuple(part.astype(np.float64, copy=False) for part in moments)
+    return BlockSums(value, wide, float(weight.sum()), errors)
 
 
 def value_and_gradient(
@@ -61,13 +112,9 @@ def value_and_gradient(
 ) -> Gradient:
     """Sum over the samples of weight times loss, with its gradient by positions and metric parameters.
 
-    X is one dense block; the value is not finite where a distance is not. The penalty of the prototypes themselves is
-    counted for each sample, like the loss.
+    X is one dense block; the value is not finite where a distance is not.
     """
-    value, _, pull = coefficients(prototypes, X, y, weight, objective)
-    found = Gradient(value, *objective.metric.gradient(X, prototypes, pull))
-    penalty = prototype_penalty(prototypes, objective)
-    return found if penalty is None else found + penalty * float(weight.sum())
+    return sums_of_block(prototypes, objective, X, y, weight).gradient(prototypes, objective)
 
 
 def prototype_penalty(prototypes: PrototypeSet, objective: Objective) -> Gradient | None:
@@ -81,23 +128,18 @@ def prototype_penalty(prototypes: PrototypeSet, objective: Objective) -> Gradien
     return Gradient(value, slope, np.zeros(prototypes.theta.shape)) * objective.regularization
 
 
-def total_gradient(prototypes: PrototypeSet, data: Reducible, objective: Objective) -> Gradient:
-    """Sum of the loss over all samples, with its gradient: a sum over blocks, wherever they are."""
-    return data.reduce(partial(_of_block, prototypes, objective), len(prototypes))
+def total_gradient(prototypes: PrototypeSet, data: Reducible, objective: Objective) -> Gradient | None:
+    """Sum of the loss over all samples, with its gradient: a sum over blocks, wherever they are; None of no block."""
+    sums: BlockSums | None = data.reduce(partial(sums_of_block, prototypes, objective), len(prototypes))
+    return None if sums is None else sums.gradient(prototypes, objective)
 
 
 def mean_gradient(prototypes: PrototypeSet, data: Samples, objective: Objective) -> Gradient:
     """Mean loss over all samples, with its gradient."""
-    return total_gradient(prototypes, data, objective) / data.total_weight
-
-
-def _of_block(
-    prototypes: PrototypeSet, objective: Objective, X: np.ndarray, y: np.ndarray, weight: np.ndarray
-) -> Gradient:
-    """Value and gradient of a block, in float64: sums of many blocks of float32 would lose digits."""
-    found = value_and_gradient(prototypes, X, y, weight, objective)
-    positions, theta = (part.astype(np.float64, copy=False) for part in (found.positions, found.theta))
-    return Gradient(found.value, positions, theta, float(weight.sum()))
+    total = total_gradient(prototypes, data, objective)
+    if total is None:
+        raise ValueError("There is no sample to take the mean over; give at least one.")
+    return total / data.total_weight
 
 
 def wrong(D: np.ndarray, y: np.ndarray, labels: np.ndarray) -> np.ndarray:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from scipy import sparse
 
 from protolearn.data import Samples
 from protolearn.losses import PairLoss
+from protolearn.metrics.pulls import PairPull, Pull
 from protolearn.prototypes import PrototypeSet
 from protolearn.solvers.base import DIVERGED, SOLVERS, LossWatch, Objective, Plan, Solution
-from protolearn.solvers.batch import Gradient, coefficients, prototype_penalty, wrong
+from protolearn.solvers.batch import BlockSums, Gradient, block_sums, coefficients, wrong
 from protolearn.solvers.keeping import make_keeper
 from protolearn.solvers.kernels import pair_rows
 
@@ -84,49 +83,31 @@ def _sums(prototypes: PrototypeSet, data: Samples, objective: Objective) -> tupl
     """Summed loss and gradient of all samples and, from the same distances, their 1-NN error."""
     # The compiled rows keep no matrix as wide as the prototypes are many, so their blocks may be longer.
     width = data.n_features if isinstance(objective.loss, PairLoss) else len(prototypes)
-    found: _Sums = data.reduce(partial(_of_block, prototypes, objective), width)
-    penalty = prototype_penalty(prototypes, objective)
-    total = found.gradient if penalty is None else found.gradient + penalty * data.total_weight
-    return total, found.errors / data.total_weight
-
-
-@dataclass(frozen=True)
-class _Sums:
-    """Gradient and weight of the errors of some blocks; nothing more is added where a loss was not finite."""
-
-    gradient: Gradient
-    errors: float
-
-    def __add__(self, other: _Sums) -> _Sums:
-        if not np.isfinite(self.gradient.value):
-            return self
-        return _Sums(self.gradient + other.gradient, self.errors + other.errors)
+    found: BlockSums = data.reduce(partial(_of_block, prototypes, objective), width)
+    with np.errstate(over="ignore", invalid="ignore"):
+        return found.gradient(prototypes, objective), found.errors / data.total_weight
 
 
 def _of_block(
     prototypes: PrototypeSet, objective: Objective, X: np.ndarray, y: np.ndarray, weight: np.ndarray
-) -> _Sums:
+) -> BlockSums:
     of_block = _pair_coefficients if isinstance(objective.loss, PairLoss) else _field_coefficients
     with np.errstate(over="ignore", invalid="ignore"):
         value, errors, pull = of_block(prototypes, X, y, weight, objective)
-        if not np.isfinite(value):
-            nowhere = Gradient(np.nan, np.zeros(prototypes.positions.shape), np.zeros(prototypes.theta.shape))
-            return _Sums(nowhere, np.nan)
-        positions, theta = objective.metric.gradient(X, prototypes, pull)
-    return _Sums(Gradient(value, positions.astype(np.float64), theta.astype(np.float64)), errors)
+        return block_sums(value, objective.metric.moments(X, prototypes, pull), weight, errors)
 
 
 def _field_coefficients(
     prototypes: PrototypeSet, X: np.ndarray, y: np.ndarray, weight: np.ndarray, objective: Objective
-) -> tuple[float, float, np.ndarray]:
+) -> tuple[float, float, Pull]:
     value, D, pull = coefficients(prototypes, X, y, weight, objective)
     return value, float(weight @ wrong(D, y, prototypes.labels)), pull
 
 
 def _pair_coefficients(
     prototypes: PrototypeSet, X: np.ndarray, y: np.ndarray, weight: np.ndarray, objective: Objective
-) -> tuple[float, float, sparse.csr_array]:
-    """Two coefficients a row, as a sparse matrix: with 800 prototypes four times faster than a full one.
+) -> tuple[float, float, PairPull]:
+    """Two coefficients a row: with 800 prototypes four times faster than a full matrix.
 
     The compiled distances are exact where a sample sits on a prototype, which matters to a ratio of distances.
     """
@@ -134,7 +115,7 @@ def _pair_coefficients(
     dtype = prototypes.positions.dtype
     # A block of a read-only matrix is a view of it, and the compiled rows are declared for writable ones.
     X = np.require(X, requirements=["C", "W"])
-    pairs, pulls = np.zeros((len(X), 2), dtype=np.int32), np.empty((len(X), 2), dtype=dtype)
+    pairs, pulls = np.zeros((len(X), 2), dtype=np.int32), np.zeros((len(X), 2), dtype=dtype)
     value, errors = pair_rows.of(dtype)(
         X,
         y,
@@ -145,11 +126,9 @@ def _pair_coefficients(
         packed.labels,
         packed.work,
         packed.fill,
-        objective.loss.coefficients.of(dtype),
+        objective.loss.coefficients.argument(dtype),
         objective.parameters(prototypes.labels),
         pairs,
         pulls,
     )
-    ends = np.arange(0, 2 * len(X) + 1, 2, dtype=np.int32)
-    pull = sparse.csr_array((pulls.ravel(), pairs.ravel(), ends), shape=(len(X), len(prototypes)))
-    return value, errors, pull
+    return value, errors, PairPull(pairs, pulls, len(prototypes))

@@ -10,13 +10,14 @@ from collections.abc import Callable
 from functools import partial
 
 import numpy as np
-from scipy.optimize import minimize
+from scipy.optimize import Bounds, minimize
 
 from protolearn.data import Samples
 from protolearn.prototypes import PrototypeSet
 from protolearn.solvers.base import DIVERGED, SOLVERS, LossWatch, Objective, Plan, Solution
 from protolearn.solvers.batch import Gradient, mean_gradient, total_gradient
 from protolearn.solvers.keeping import make_keeper
+from protolearn.solvers.quasi_newton import Function, Note, minimise
 
 _DEFAULT_TOL = 1e-6
 # Sufficient decrease, and how often a step is halved before the point counts as a minimum.
@@ -59,10 +60,15 @@ class _Variables:
             theta = self.metric.free(at.theta, theta) * _scale_of(raw, at.theta)
         return self.flat(gradient.positions * self.unit, theta)
 
-    def bounds(self) -> list[tuple[float | None, float | None]]:
-        low = self.metric.lower_bound()
-        n_theta = self.start.theta.size if self.learns_metric else 0
-        return [(None, None)] * self.n_positions + [(low, None)] * n_theta
+    @property
+    def bounded(self) -> bool:
+        return self.learns_metric and self.metric.lower_bound() is not None
+
+    def bounds(self) -> Bounds:
+        """No bounds for the positions, the metric's own for its parameters."""
+        low = np.full(self.n_positions + self.start.theta.size, -np.inf)
+        low[self.n_positions :] = self.metric.lower_bound()
+        return Bounds(low, np.inf)
 
     def clip(self, vector: np.ndarray) -> np.ndarray:
         """A vector whose metric part is valid, hence equal to what `prototypes` makes of it."""
@@ -91,7 +97,10 @@ def adam(start: PrototypeSet, data: Samples, objective: Objective, plan: Plan) -
 
 
 def lbfgs(start: PrototypeSet, data: Samples, objective: Objective, plan: Plan) -> Solution:
-    """L-BFGS by scipy, `max_iter` iterations; non-negative weights by bounds, their normalisation by the chain rule."""
+    """L-BFGS, `max_iter` iterations; the normalisation of the metric by the chain rule.
+
+    Weights that must not be negative are kept so by bounds, which scipy's L-BFGS-B has; without bounds by our own.
+    """
     variables = _Variables(start, objective, plan)
     watch = LossWatch(None, plan.watch, make_keeper(plan, data, objective.metric))
     result = Solution(start)
@@ -105,30 +114,41 @@ def lbfgs(start: PrototypeSet, data: Samples, objective: Objective, plan: Plan) 
         last = found.value
         return found.value, variables.gradient(vector, prototypes, found)
 
-    def note(intermediate_result) -> None:
+    def note(vector: np.ndarray, value: float) -> bool:
         nonlocal best
-        best = intermediate_result.x.copy()
-        if watch.ends(intermediate_result.fun, lambda: variables.prototypes(best)):
-            raise StopIteration
+        best = vector.copy()
+        return watch.ends(value, lambda: variables.prototypes(best))
 
-    tol = _DEFAULT_TOL if plan.tol is None else plan.tol
+    tol = (_DEFAULT_TOL if plan.tol is None else plan.tol) * 1e-2
     try:
-        found = minimize(
-            value_and_slope,
-            best,
-            jac=True,
-            method="L-BFGS-B",
-            bounds=variables.bounds(),
-            callback=note,
-            options={"maxiter": plan.max_iter, "ftol": tol * 1e-2, "gtol": tol * 1e-2, "maxfun": 15 * plan.max_iter},
-        )
-        best = found.x
+        if variables.bounded:
+            _with_bounds(value_and_slope, best, variables, plan.max_iter, tol, note)
+        else:
+            minimise(value_and_slope, best, max_iter=plan.max_iter, tol=tol, dtype=data.dtype, note=note)
         if not watch.curve:
             watch.curve.append(float(last))
     except KeyboardInterrupt:
         result.interrupted = True
     _finish(result, variables, best, watch, plan, objective)
     return result
+
+
+def _with_bounds(
+    function: Function, start: np.ndarray, variables: _Variables, max_iter: int, tol: float, note: Note
+) -> None:
+    def callback(intermediate_result) -> None:
+        if note(intermediate_result.x, intermediate_result.fun):
+            raise StopIteration
+
+    minimize(
+        function,
+        start,
+        jac=True,
+        method="L-BFGS-B",
+        bounds=variables.bounds(),
+        callback=callback,
+        options={"maxiter": max_iter, "ftol": tol, "gtol": tol, "maxfun": 15 * max_iter},
+    )
 
 
 def _iterate(start: PrototypeSet, data: Samples, objective: Objective, plan: Plan, steps: Callable) -> Solution:

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import numpy as np
 
+from protolearn.compiled import Compiled
 from protolearn.data import TrainingSet, block_rows
-from protolearn.losses import FieldLoss
+from protolearn.losses import FieldLoss, Loss, NearestLoss
+from protolearn.metrics import Metric
 from protolearn.metrics.base import Packed
+from protolearn.metrics.euclidean import Euclidean
+from protolearn.metrics.omega import Omega
 from protolearn.prototypes import PrototypeSet
 from protolearn.schedules import annealed
 from protolearn.solvers.ahead import ahead_epoch, looks_ahead, pack_rows, rows_ahead
 from protolearn.solvers.base import DIVERGED, SOLVERS, WORSE, LossWatch, Objective, Plan, Solution
 from protolearn.solvers.batch import classification_error
+from protolearn.solvers.euclidean_epochs import euclidean_pair_epoch, euclidean_rule_epoch
 from protolearn.solvers.keeping import make_keeper
-from protolearn.solvers.kernels import class_starts, field_epoch, pair_epoch, searched_by_class
+from protolearn.solvers.kernels import class_starts, field_epoch, pair_epoch, rule_epoch, searched_by_class
+from protolearn.solvers.omega_epoch import omega_pair_epoch
 from protolearn.threads import one_blas_thread
 
 # A call of the kernel costs 0.2 to 0.4 ms: long blocks hide it, and 8 MB of gathered rows do not hurt.
@@ -124,13 +130,15 @@ class _Stream:
         self.step = plan.first_step
         self.end = plan.n_steps or plan.max_iter * epoch_length
         self.step_size_hint = plan.position_rate / objective.loss.rate_unit(plan.scale)
-        self.starts = (class_starts if self.ahead else searched_by_class)(start.labels)
         self.parameters = objective.parameters(start.labels)
         dtype = data.dtype
         loss = objective.loss
-        kernel = ahead_epoch if self.ahead else field_epoch if isinstance(loss, FieldLoss) else pair_epoch
+        self.starts = class_starts(start.labels, data.n_classes)
+        kernel = ahead_epoch if self.ahead else _kernel(loss, objective.metric, len(self.starts) > 0)
+        if kernel is pair_epoch:
+            self.starts = searched_by_class(start.labels, data.n_classes)
         self.epoch = kernel.of(dtype)
-        self.loss = loss.coefficients.of(dtype)
+        self.loss = loss.coefficients.argument(dtype)
         learns_metric = objective.metric.adaptive and plan.metric_rate > 0
         self.gradient = np.zeros(self.packed.theta.shape if learns_metric else (0, 0, 0), dtype=dtype)
         self.rates = np.ones(len(start)) if plan.rates is None else plan.rates.copy()
@@ -250,6 +258,17 @@ class _Stream:
         if penalty is not None:
             moved = found.positions - 0.5 * -np.expm1(-2.0 * strength * time) * penalty[1]
             self.packed.positions[...] = self._pack(found.moved(moved, found.theta)).positions
+
+
+def _kernel(loss: Loss, metric: Metric, by_class: bool) -> Compiled:
+    """The epoch of one kind of loss, made for the metric where there is one."""
+    if isinstance(loss, FieldLoss):
+        return field_epoch
+    if isinstance(loss, NearestLoss):
+        return euclidean_rule_epoch if isinstance(metric, Euclidean) else rule_epoch
+    if by_class and isinstance(metric, Euclidean):
+        return euclidean_pair_epoch
+    return omega_pair_epoch if by_class and isinstance(metric, Omega) else pair_epoch
 
 
 def _factors(plan: Plan, start: PrototypeSet, objective: Objective, work: np.ndarray) -> np.ndarray:

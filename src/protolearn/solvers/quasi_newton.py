@@ -1,0 +1,117 @@
+"""L-BFGS without bounds (Liu and Nocedal 1989), with a line search that does not need a smooth function.
+
+scipy's is made for bounds: with the 78,000 numbers of a matrix of 256 features and 50 prototypes it spends 7 ms an
+iteration beside the function, this one 2.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+
+import numpy as np
+from scipy.linalg.blas import get_blas_funcs
+
+# As many pairs of steps as scipy keeps.
+_MEMORY = 10
+# Sufficient decrease and curvature of the weak Wolfe conditions.
+_DECREASE, _CURVATURE = 1e-4, 0.9
+_MOST_TRIES = 20
+
+Function = Callable[[np.ndarray], tuple[float, np.ndarray]]
+Note = Callable[[np.ndarray, float], bool]
+
+
+class _Memory:
+    """The last steps and changes of slope, newest last, and the approximate inverse Hessian they make.
+
+    They are kept in the number type of the data: a slope computed in float32 has no digits beyond.
+    """
+
+    def __init__(self, dtype: np.dtype) -> None:
+        self.dtype = dtype
+        self.pairs: deque[tuple[np.ndarray, np.ndarray, float]] = deque(maxlen=_MEMORY)
+        self.axpy, self.dot = get_blas_funcs(("axpy", "dot"), dtype=dtype)
+        self.scale = 1.0
+
+    def add(self, step: np.ndarray, change: np.ndarray) -> None:
+        """Remember a step, where the slope rose along it."""
+        curvature, squares = float(step @ change), float(change @ change)
+        if curvature > 1e-10 * squares:
+            self.pairs.append((step.astype(self.dtype), change.astype(self.dtype), 1.0 / curvature))
+            self.scale = curvature / squares
+
+    def direction(self, slope: np.ndarray) -> np.ndarray:
+        """Minus the inverse Hessian times the slope, by the two loops of Nocedal (1980)."""
+        q = (-slope).astype(self.dtype)
+        shares = []
+        for step, change, inverse in reversed(self.pairs):
+            share = inverse * self.dot(step, q)
+            q = self.axpy(change, q, a=-share)
+            shares.append(share)
+        q *= self.dtype.type(self.scale)
+        for (step, change, inverse), share in zip(self.pairs, reversed(shares), strict=True):
+            q = self.axpy(step, q, a=share - inverse * self.dot(change, q))
+        return q.astype(np.float64)
+
+
+def minimise(function: Function, start: np.ndarray, *, max_iter: int, tol: float, dtype: np.dtype, note: Note) -> None:
+    """Follow L-BFGS for `max_iter` iterations; `note(vector, value)` sees each and ends it by True.
+
+    Ends where the value falls by less than `tol` times itself (or times 1, where that is larger), or where no slope is
+    above `tol`, as scipy does. Where no step makes the value fall, the memory is cleared once, and then it ends too.
+
+    dtype : the number type in which earlier steps are remembered
+    """
+    memory = _Memory(dtype)
+    vector = start
+    value, slope = function(vector)
+    for _ in range(max_iter):
+        if not np.isfinite(value) or np.abs(slope).max(initial=0.0) <= tol:
+            return
+        found = _search(function, vector, value, slope, memory)
+        if found is None and memory.pairs:
+            memory.pairs.clear()
+            memory.scale = 1.0
+            found = _search(function, vector, value, slope, memory)
+        if found is None:
+            return
+        candidate, new_value, new_slope = found
+        memory.add(candidate - vector, new_slope - slope)
+        fallen = value - new_value
+        before = value
+        vector, value, slope = candidate, new_value, new_slope
+        if note(vector, value) or fallen <= tol * max(abs(before), abs(value), 1.0):
+            return
+
+
+def _search(
+    function: Function, vector: np.ndarray, value: float, slope: np.ndarray, memory: _Memory
+) -> tuple[np.ndarray, float, np.ndarray] | None:
+    """A step that fulfils the weak Wolfe conditions: Lewis and Overton (2013), for functions with kinks.
+
+    An interval is halved, or where the slope at its lower end says so, divided at the minimum of a parabola. None where
+    no step lowers the value enough; the best one where only the second condition fails.
+    """
+    direction = memory.direction(slope)
+    along = float(slope @ direction)
+    if not along < 0:
+        return None
+    # Without a memory the direction has no length of its own: as scipy, one of length 1.
+    step = 1.0 if memory.pairs else min(1.0, 1.0 / float(np.sqrt(slope @ slope)))
+    low, high, best = 0.0, np.inf, None
+    for _ in range(_MOST_TRIES):
+        candidate = vector + step * direction
+        new_value, new_slope = function(candidate)
+        if not new_value <= value + _DECREASE * step * along:
+            high = step
+            # The minimum of the parabola through both values with the slope at the start.
+            parabola = -along * step**2 / (2.0 * (new_value - value - along * step)) if np.isfinite(new_value) else 0.0
+            inside = low + 0.1 * (high - low) < parabola < low + 0.9 * (high - low)
+            step = parabola if inside and best is None else 0.5 * (low + high)
+        elif float(new_slope @ direction) < _CURVATURE * along:
+            low, best = step, (candidate, new_value, new_slope)
+            step = 2.0 * low if high == np.inf else 0.5 * (low + high)
+        else:
+            return candidate, new_value, new_slope
+    return best

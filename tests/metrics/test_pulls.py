@@ -1,0 +1,91 @@
+"""Two coefficients a row in place of a whole matrix, and sums over blocks in place of one block: the same gradient."""
+
+import numpy as np
+import pytest
+
+from problems import ALL_METRICS, random_problem
+from protolearn.data import TrainingSet
+from protolearn.metrics.pulls import PairPull, add_scatter
+
+NUMBERS = [np.float32, np.float64]
+
+
+def random_pull(n_samples, n_prototypes, dtype=np.float64, seed=0):
+    rng = np.random.default_rng(seed)
+    indices = np.array([rng.choice(n_prototypes, 2, replace=False) for _ in range(n_samples)], dtype=np.int32)
+    values = rng.normal(size=(n_samples, 2)).astype(dtype)
+    values[::5, 0] = 0.0
+    values[::10] = 0.0
+    return PairPull(indices, values, n_prototypes)
+
+
+@pytest.mark.parametrize("metric", list(ALL_METRICS))
+@pytest.mark.parametrize("dtype", NUMBERS)
+@pytest.mark.parametrize("offset", [0.0, 50.0])
+def test_two_coefficients_a_row_give_the_gradient_of_the_whole_matrix(metric, dtype, offset):
+    metric = ALL_METRICS[metric]
+    data, prototypes = random_problem(metric, n_samples=60, dtype=dtype)
+    X = data.X + dtype(offset)
+    prototypes = prototypes.moved(prototypes.positions + dtype(offset), prototypes.theta)
+    pull = random_pull(60, len(prototypes), dtype)
+    thin, whole = (metric.gradient(X, prototypes, p) for p in (pull, pull.toarray()))
+    tolerance = 1e-10 if dtype == np.float64 else 2e-3
+    for one, other in zip(thin, whole, strict=True):
+        np.testing.assert_allclose(one, other, atol=tolerance * (1 + np.abs(other).max(initial=0.0)))
+
+
+@pytest.mark.parametrize("metric", list(ALL_METRICS))
+def test_distances_by_prototype_are_the_distances(metric):
+    metric = ALL_METRICS[metric]
+    data, prototypes = random_problem(metric, n_samples=40)
+    found = metric.distances_by_prototype(data.X, prototypes)
+    assert found.flags.c_contiguous
+    np.testing.assert_allclose(found.T, metric.distances(data.X, prototypes), atol=1e-12)
+    by_row = metric.distances_of_row(prototypes)
+    np.testing.assert_allclose(found.T, [by_row(x) for x in data.X], atol=1e-12)
+
+
+@pytest.mark.parametrize("metric", list(ALL_METRICS))
+def test_moments_of_blocks_add_up(metric):
+    metric = ALL_METRICS[metric]
+    data, prototypes = random_problem(metric, n_samples=30)
+    pull = random_pull(30, len(prototypes))
+    parts = [
+        metric.moments(data.X[p], prototypes, PairPull(pull.indices[p], pull.values[p], len(prototypes)))
+        for p in (slice(11), slice(11, 30))
+    ]
+    summed = metric.gradient_of(prototypes, tuple(a + b for a, b in zip(*parts, strict=True)))
+    for one, other in zip(summed, metric.gradient(data.X, prototypes, pull), strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-10)
+
+
+def test_the_sums_of_a_pull_are_those_of_its_matrix():
+    pull = random_pull(20, 6)
+    for axis in (0, 1):
+        np.testing.assert_allclose(pull.sum(axis=axis), pull.toarray().sum(axis=axis), atol=1e-14)
+
+
+def test_a_scatter_with_weights_of_both_signs_and_zeros():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 4))
+    X.setflags(write=False)
+    weights = rng.normal(size=12) * (np.arange(12) % 3 > 0)
+    rows = rng.integers(0, 30, 12)
+    total = np.ones((4, 4))
+    add_scatter(X, rows, weights, total)
+    np.testing.assert_allclose(total, 1.0 + (X[rows] * weights[:, None]).T @ X[rows], atol=1e-13)
+
+
+def test_threads_do_not_change_a_sum_over_blocks(monkeypatch):
+    from protolearn.data import training_set
+
+    rng = np.random.default_rng(0)
+    data = TrainingSet(rng.normal(size=(5000, 3)).astype(np.float32), rng.integers(0, 2, 5000), None, 2)
+    monkeypatch.setattr(training_set, "_REDUCED_ROWS", 100)
+    found = []
+    for threads in (1, 2, 5):
+        monkeypatch.setattr(training_set, "threads_for", lambda work, threads=threads: threads)
+        found.append(data.reduce(lambda X, y, weight: (weight @ X) / np.float32(3), 3))
+    assert (found[0] == found[1]).all()
+    assert (found[0] == found[2]).all()
+    np.testing.assert_allclose(found[0], data.X.sum(axis=0) / 3, rtol=1e-4, atol=1e-3)

@@ -1,0 +1,86 @@
+"""L-BFGS without bounds: what it finds, and how it ends."""
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize, rosen, rosen_der
+
+from protolearn.solvers.quasi_newton import minimise
+
+FLOAT64 = np.dtype(np.float64)
+
+
+def run(function, start, max_iter=500, tol=1e-12, dtype=FLOAT64):
+    seen = []
+    minimise(
+        function,
+        start,
+        max_iter=max_iter,
+        tol=tol,
+        dtype=dtype,
+        note=lambda vector, value: bool(seen.append((vector, value))),
+    )
+    return seen
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_curved_valley(dtype):
+    seen = run(lambda x: (rosen(x), rosen_der(x)), np.linspace(-1.0, 1.5, 12), dtype=np.dtype(dtype))
+    np.testing.assert_allclose(seen[-1][0], 1.0, atol=1e-4)
+    values = [value for _, value in seen]
+    assert (np.diff(values) <= 0).all()
+
+
+def test_as_few_evaluations_as_scipy_on_a_quadratic():
+    rng = np.random.default_rng(0)
+    scales = np.exp(rng.uniform(0, 6, 300))
+    start = rng.normal(size=300)
+    calls = {"ours": 0, "scipy": 0}
+
+    def counted(name):
+        def function(x):
+            calls[name] += 1
+            return 0.5 * float(x @ (scales * x)), scales * x
+
+        return function
+
+    ours = run(counted("ours"), start, max_iter=40, tol=0.0)[-1][1]
+    theirs = minimize(counted("scipy"), start, jac=True, method="L-BFGS-B", options={"maxiter": 40, "ftol": 0}).fun
+    assert ours < 2 * theirs
+    assert calls["ours"] <= 1.3 * calls["scipy"]
+
+
+def test_a_function_with_kinks():
+    def function(x):
+        return float(np.abs(x).sum() + 0.5 * x @ x), np.sign(x) + x
+
+    seen = run(function, np.array([3.0, -2.0, 0.7, 5.0]))
+    assert seen[-1][1] < 1e-3
+
+
+def test_it_ends_at_a_minimum_and_at_a_value_that_is_not_finite():
+    assert run(lambda x: (float(x @ x), 2 * x), np.zeros(3)) == []
+    assert run(lambda x: (np.nan, x), np.ones(3)) == []
+    # A slope that points up: no step lowers the value.
+    assert run(lambda x: (float(x @ x), -2 * x), np.ones(3)) == []
+
+
+def test_the_caller_may_end_it():
+    seen = []
+    minimise(
+        lambda x: (rosen(x), rosen_der(x)),
+        np.zeros(5),
+        max_iter=100,
+        tol=0.0,
+        dtype=FLOAT64,
+        note=lambda vector, value: seen.append(value) or len(seen) == 3,
+    )
+    assert len(seen) == 3
+
+
+def test_steps_that_leave_the_domain_are_taken_back():
+    def function(x):
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return float(np.sum(x - np.log(x))), 1.0 - 1.0 / x
+
+    seen = run(function, np.array([1e-3, 5.0]))
+    np.testing.assert_allclose(seen[-1][0], 1.0, atol=1e-4)
