@@ -24,6 +24,16 @@ def picture(path: Path, width: float, height: float, draw: Callable[[Any], None]
     temporary.replace(path)
 
 
+def _logarithmic(axes: Any) -> None:
+    """A logarithmic axis whose marks are plain numbers."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    axes.set_xscale("log")
+    axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axes.xaxis.set_minor_formatter(NullFormatter())
+
+
 def draw_ratios(ratios: Sequence[Ratio], path: Path, label: str) -> None:
     """A line for each ratio: its median, its spread, and the mark that it should reach."""
 
@@ -39,7 +49,8 @@ def draw_ratios(ratios: Sequence[Ratio], path: Path, label: str) -> None:
             axes.annotate(
                 number(one.median), (one.median, y), (0, 5), textcoords="offset points", ha="center", fontsize=8
             )
-        axes.set_xscale("log")
+        _logarithmic(axes)
+        axes.axvline(1.0, color="tab:gray", linewidth=1)
         axes.set_yticks(range(len(ratios)), [f"{one.what}\nagainst {one.against}" for one in ratios], fontsize=7)
         axes.set_ylim(len(ratios) - 0.4, -0.8)
         axes.set_xlabel(f"{label}\nbar: least to largest; black mark: wanted", fontsize=9)
@@ -66,11 +77,11 @@ def draw_bars(
         for (title, value), style in zip(limits.items(), ("--", ":", "-."), strict=False):
             axes.axvline(value, color=LIMIT, linestyle=style, linewidth=1, label=title)
         if logarithmic:
-            axes.set_xscale("log")
+            _logarithmic(axes)
         axes.set_yticks(range(len(names)), names, fontsize=8)
         axes.set_ylim(len(names) - 0.4, -0.6)
         axes.set_xlabel(label)
         axes.grid(axis="x", alpha=0.3)
-        axes.legend(fontsize=8, loc="lower right")
+        axes.legend(fontsize=8, loc="lower center", bbox_to_anchor=(0.4, 1.0), ncol=4, frameon=False)
 
     picture(path, 8.0, 1.2 + 0.3 * max(2, len(names)), draw)

@@ -49,9 +49,9 @@ CASE = Case(
     two 2000 x 2000 float32 matrices. Fits of the libraries: standardised data, 5 prototypes a class, 30 epochs, the
     k-means start given to every library that takes one (sklvq starts from class means, which costs it accuracy), no
     step size tuned; an epoch of an L-BFGS solver is one iteration, which may pass over the data more than once. The
-    ratio is that of the times of an epoch and sample, ours against the fastest of the peers' settings and in its number
-    type;
-    it is met where the test accuracy is no lower too. A fit that would take a minute or more was given fewer
+    ratio is that of the times of an epoch and sample: the fastest of the peers' settings against our fastest solver
+    in its number type that is no less accurate on the test set; where none is as accurate, our most accurate one,
+    and then it is not met however fast. A fit that would take a minute or more was given fewer
     epochs, which the note says, and so are fewer rows. One thread each; R counts the call alone. LOGM and SVC:
     whole fits, start included; C 16 and gamma 2^-7 are the best of the paper's grid on a fifth of the training set
     that was held out (the paper does not print its choice), and libsvm trains a machine for each pair of classes.

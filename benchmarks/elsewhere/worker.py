@@ -228,7 +228,8 @@ def r_class(job, data):
     """R's package class; its seconds are those that R measures around the call, without its start."""
     if shutil.which("Rscript") is None:
         raise RuntimeError("Rscript is not installed")
-    folder = tempfile.mkdtemp()
+    # Beside the data, which goes with the run: a worker that is stopped cannot clean up.
+    folder = tempfile.mkdtemp(dir=os.path.dirname(os.path.abspath(job["data"])))
     for name in ("X", "X_test", "W"):
         getattr(data, name).astype(np.float64).ravel(order="F").tofile(os.path.join(folder, name))
     for name in ("y", "L"):

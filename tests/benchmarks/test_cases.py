@@ -110,6 +110,8 @@ def test_the_fastest_peer_counts_and_ours_in_its_number_type():
     assert found.met
     assert found.against == "prototorch, Adam, float32"
     assert "5 of 30 epochs" in found.note
+    faster_but_worse = fits("protolearn", "lbfgs, float32", 0.1, 0.93)
+    assert peers.ratios(rows + faster_but_worse) == [found]
     (found,) = peers.ratios(rows[:6] + fits("sklvq", "sgd, float64", 40.0, 0.98))
     assert found.median == 20.0
     assert found.met is False
