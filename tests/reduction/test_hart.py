@@ -40,6 +40,16 @@ def test_equals_the_textbook_loop():
     np.testing.assert_allclose(rival[outside], np.where(same, np.inf, D).min(axis=1)[outside])
 
 
+@pytest.mark.parametrize("moved", [0.0, 1e6, 1e25])
+@pytest.mark.parametrize("scale", [1e-12, 1.0, 1e20])
+def test_float32_only_passes_over_what_float64_would(moved, scale):
+    """Far from the origin, and beyond what float32 can square, the set is still the textbook's."""
+    X, y = make_blobs(400, centers=3, n_features=5, cluster_std=3.0, random_state=1)
+    X = moved + scale * X
+    found = consistent_subset(TrainingSet(X, y, None, 3), np.arange(len(y)))[0]
+    assert list(found) == textbook(X, y)
+
+
 @pytest.mark.parametrize("name", DATA_SETS)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("shuffle", [False, True])
