@@ -111,9 +111,9 @@ def show_table_2(rows: Rows) -> list[Block]:
         "The raw features explain most of the lead: LPD's weights start at 1 / standard deviation where that makes the "
         "better rule, LVQ and SVM see the units of the data. SVM3 with these defaults predicts the larger class of "
         "most sets; the printed SVM3 errors are the shares of the smaller class on Australian, Diabetes, German and "
-        "Heart too. On Liver ours does so with SVM1 as well (42 % are of the smaller class); the printed 31.9 needs a "
-        "larger C. On Vote the votes are coded 0, 1 (missing), 2 here, which is our choice and makes gamma = 1 "
-        "narrower than on 0 and 1.",
+        "Heart too. On Liver ours does so with SVM1 as well (42 % are of the smaller class); a larger C may be "
+        "behind the printed 31.9. On Vote the votes are coded 0, 1 (missing), 2 here, which is our choice; gamma = 1 "
+        "is narrower there than on 0 and 1, which may be why SVM3 is worse. Neither was tried.",
     ]
 
 
