@@ -29,7 +29,7 @@ def test_without_a_case_there_is_a_list_with_a_line_and_a_duration_each(capsys):
 
 
 # Those that start many processes, each of which compiles, take minutes.
-LONG = {"train", "start"}
+LONG = {"train", "predict", "start", "memory", "scale"}
 
 
 @pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.slow if n in LONG else ()) for n in CASES])

@@ -105,6 +105,7 @@ def test_tables_are_made_from_rows_of_a_few_methods(name, tmp_path, few_letters)
     assert of_paper.about(rows).endswith(".")
 
 
+@pytest.mark.slow
 def test_a_killed_command_goes_on_to_the_same_rows(tmp_path):
     command = [sys.executable, "-m", "protolearn.cli", "reproduce", "lpd", "--table", "1", "--datasets", "wine"]
     command += ["--methods", "L2", "CDVW", "LPD", "--repeats", "3", "--jobs", "1"]

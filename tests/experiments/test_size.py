@@ -15,6 +15,7 @@ def digits(monkeypatch):
     X, X_test, y, y_test = train_test_split(X.astype(np.float32), y, test_size=0.4, stratify=y, random_state=0)
     monkeypatch.setattr(size, "parts", lambda name: (X, y, X_test, y_test))
     monkeypatch.setattr(size, "EPOCHS", 5)
+    monkeypatch.setattr(size, "STEPS", 5)
 
 
 def test_every_method_stays_within_the_budget(digits, tmp_path):
