@@ -9,7 +9,9 @@ from numba import types
 
 from protolearn.compiled import VECTORISED, compiled, inline, matrix, stack, vector
 from protolearn.data import TrainingSet, block_rows, dense_rows
-from protolearn.solvers.kernels import fold, least, vectorised
+from protolearn.metrics.euclidean import distances_to_columns
+from protolearn.reduction.neighbours import squared_distance
+from protolearn.solvers.kernels import fold, least
 
 # Members are kept in tiles too, one feature a row and one member a column, so that the processor measures many at once.
 _TILE = 128
@@ -103,43 +105,6 @@ def _visit_signature(number: Any) -> Any:
     )
 
 
-@vectorised
-def _measure(X, n, tiles, t, distances):
-    """Squared distances of a row to the members of a tile, four features at a time.
-
-    A view of a row or tile would be counted in and out at every call: places are passed instead.
-    """
-    n_features, size = tiles.shape[1], tiles.shape[2]
-    for i in range(size):
-        distances[i] = 0
-    j = 0
-    while j + 4 <= n_features:
-        x0, x1, x2, x3 = X[n, j], X[n, j + 1], X[n, j + 2], X[n, j + 3]
-        for i in range(size):
-            v0 = x0 - tiles[t, j, i]
-            v1 = x1 - tiles[t, j + 1, i]
-            v2 = x2 - tiles[t, j + 2, i]
-            v3 = x3 - tiles[t, j + 3, i]
-            distances[i] += v0 * v0 + v1 * v1 + v2 * v2 + v3 * v3
-        j += 4
-    while j < n_features:
-        x0 = X[n, j]
-        for i in range(size):
-            v0 = x0 - tiles[t, j, i]
-            distances[i] += v0 * v0
-        j += 1
-
-
-@vectorised
-def _squared_distance(X, n, members, s):
-    """The squared distance of one row to one member, in float64."""
-    total = 0.0
-    for j in range(X.shape[1]):
-        v = np.float64(X[n, j]) - np.float64(members[s, j])
-        total += v * v
-    return total
-
-
 @inline
 def _for_certain(distance, size, n_features):
     """A squared distance that float32 must find for the true one to be no smaller than `distance`.
@@ -155,7 +120,7 @@ def _for_certain(distance, size, n_features):
 @inline
 def _look(X, n, members, X_rough, at, tiles, t, size, labels, row, label, own, rival, distances, folded):
     """Take note of a row's nearest own and nearest other member, if they are in this tile."""
-    _measure(X_rough, at, tiles, t, distances)
+    distances_to_columns(X_rough[at], tiles[t], distances)
     fold(distances, folded)
     limit = _for_certain(max(own[row], rival[row]), size, X.shape[1])
     # Without a limit all are measured, since float32 may have made infinities or worse of them.
@@ -165,7 +130,7 @@ def _look(X, n, members, X_rough, at, tiles, t, size, labels, row, label, own, r
     for i in range(_TILE):
         s = t * _TILE + i
         if (unlimited or distances[i] < limit) and labels[s] >= 0:
-            distance = _squared_distance(X, n, members, s)
+            distance = squared_distance(X[n], members[s])
             if labels[s] == label:
                 own[row] = min(own[row], distance)
             else:

@@ -17,6 +17,7 @@ from protolearn.solvers.kernels import (
     epoch_signature,
     nearest_of,
     own_and_rival_by_class,
+    room_to_search,
 )
 
 
@@ -46,10 +47,7 @@ def euclidean_pair_epoch(
 ):  # fmt: skip
     """As pair_epoch, for prototypes sorted by class."""
     m = labels.shape[0]
-    q = (m + 15) // 16
-    padded = np.full(16 * q, np.inf, X.dtype)
-    folded = np.empty(4 * q, X.dtype)
-    groups = np.empty(q, X.dtype)
+    padded, folded, groups = room_to_search(m, X)
     alpha = parameters[1]
     by_column = work.shape[0] > 0
     for n in range(X.shape[0]):
@@ -76,11 +74,8 @@ def euclidean_rule_epoch(
 ):  # fmt: skip
     """As rule_epoch."""
     m = labels.shape[0]
-    q = (m + 15) // 16
-    padded = np.full(16 * q, np.inf, X.dtype)
+    padded, folded, groups = room_to_search(m, X)
     D = padded[:m]
-    folded = np.empty(4 * q, X.dtype)
-    groups = np.empty(q, X.dtype)
     by_column = work.shape[0] > 0
     looks_at_second = parameters[2] > 0.0 and m > 1
     for n in range(X.shape[0]):

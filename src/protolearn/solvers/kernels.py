@@ -85,6 +85,13 @@ def index_of(D, d):
 
 
 @inline
+def room_to_search(n_prototypes, X):
+    """Room for distances, padded with infinity to a multiple of 16, and for the two folds that a search makes."""
+    q = (n_prototypes + 15) // 16
+    return np.full(16 * q, np.inf, X.dtype), np.empty(4 * q, X.dtype), np.empty(q, X.dtype)
+
+
+@inline
 def nearest_of(D, folded, groups):
     """Index and distance of the nearest, the lowest index on a tie; D is padded with infinity to 16 len(groups).
 
@@ -152,11 +159,8 @@ def pair_epoch(
 
     Fewer than all means that a distance was no longer finite or passed `limit`: learning has diverged.
     """
-    q = (labels.shape[0] + 15) // 16
-    padded = np.full(16 * q, np.inf, X.dtype)
+    padded, folded, groups = room_to_search(labels.shape[0], X)
     D = padded[: labels.shape[0]]
-    folded = np.empty(4 * q, X.dtype)
-    groups = np.empty(q, X.dtype)
     chosen = np.empty(2, np.int64)
     pulls = np.empty(2, np.float64)
     etas = np.empty(2, np.float64)
@@ -249,11 +253,8 @@ def rule_epoch(
 ):  # fmt: skip
     """As pair_epoch, for a rule of the two nearest prototypes, whatever their classes."""
     m = labels.shape[0]
-    q = (m + 15) // 16
-    padded = np.full(16 * q, np.inf, X.dtype)
+    padded, folded, groups = room_to_search(m, X)
     D = padded[:m]
-    folded = np.empty(4 * q, X.dtype)
-    groups = np.empty(q, X.dtype)
     chosen = np.empty(2, np.int64)
     pulls = np.empty(2, np.float64)
     etas = np.empty(2, np.float64)

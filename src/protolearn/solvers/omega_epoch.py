@@ -12,7 +12,7 @@ from numba import types
 
 from protolearn.compiled import compiled, vectorised
 from protolearn.losses.base import pair_signature
-from protolearn.solvers.kernels import epoch_signature, own_and_rival_by_class
+from protolearn.solvers.kernels import epoch_signature, own_and_rival_by_class, room_to_search
 
 # After so many samples the prototypes are mapped anew, before the rounding of the updates adds up.
 _MAPPED_ANEW = 128
@@ -145,11 +145,8 @@ def omega_pair_epoch(
     """
     m = labels.shape[0]
     n_slots, rows, d = T.shape
-    q = (m + 15) // 16
-    padded = np.full(16 * q, np.inf, X.dtype)
+    padded, folded, groups = room_to_search(m, X)
     D = padded[:m]
-    folded = np.empty(4 * q, X.dtype)
-    groups = np.empty(q, X.dtype)
     origin = np.zeros(d, X.dtype)
     for i in range(m):
         for j in range(d):
