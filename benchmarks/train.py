@@ -53,8 +53,9 @@ CASE = Case(
     in its number type that is no less accurate on the test set; where none is as accurate, our most accurate one,
     and then it is not met however fast. A fit that would take a minute or more was given fewer
     epochs, which the note says, and so are fewer rows. One thread each; R counts the call alone. LOGM and SVC:
-    whole fits, start included; C 16 and gamma 2^-7 are the best of the paper's grid on a fifth of the training set
-    that was held out (the paper does not print its choice), and libsvm trains a machine for each pair of classes.
+    whole fits, start included; C 16 and gamma 2^-7 are the best of the paper's grid up to gamma 2^-5 on a fifth of
+    the training set that was held out (the paper does not print its choice), and libsvm trains a machine for each
+    pair of classes.
     """,
     packages=("threadpoolctl",),
 )
