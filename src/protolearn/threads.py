@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache
+from threading import Lock
 from typing import Any
 
 from threadpoolctl import ThreadpoolController
@@ -20,9 +21,36 @@ def _controller() -> ThreadpoolController:
     return ThreadpoolController()
 
 
+class _OneBlasThread:
+    """BLAS on one thread from the first that enters to the last that leaves, in whatever thread: the limit is global.
+
+    Within another one it costs nothing; to set a limit and to lift it takes 60 microseconds.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._inside = 0
+        self._limit: Any = None
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._inside == 0:
+                self._limit = _controller().limit(limits=1, user_api="blas")
+            self._inside += 1
+
+    def __exit__(self, *error: object) -> None:
+        with self._lock:
+            self._inside -= 1
+            if self._inside == 0:
+                self._limit.restore_original_limits()
+
+
+_ONE_BLAS_THREAD = _OneBlasThread()
+
+
 def one_blas_thread() -> AbstractContextManager:
     """A context in which BLAS uses one thread."""
-    return _controller().limit(limits=1, user_api="blas")
+    return _ONE_BLAS_THREAD
 
 
 def blas_threads(multiply_adds: float) -> AbstractContextManager:

@@ -33,7 +33,7 @@ _MOST_REPEATS = 16
 
 def block_rows(n_columns: int, itemsize: int, n_bytes: int = _BLOCK_BYTES, most: int = _MOST_BLOCK_ROWS) -> int:
     """How many rows make a block of about `n_bytes`, `most` at most."""
-    return int(np.clip(n_bytes // max(n_columns * itemsize, 1), 64, most))
+    return min(max(n_bytes // max(n_columns * itemsize, 1), 64), most)
 
 
 def dense_rows(X: Any, rows: Any, dtype: Any) -> np.ndarray:

@@ -211,6 +211,12 @@ def expanded_distances(X: np.ndarray, positions: np.ndarray) -> np.ndarray:
     return np.maximum(D, 0.0, out=D)
 
 
+def inner_products(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """Sums of the products of two sets of metric parameters, slot by slot, in a shape that multiplies either."""
+    sums = np.einsum("ij,ij->i", one.reshape(len(one), -1), other.reshape(len(other), -1))
+    return sums.reshape(-1, *(1,) * (one.ndim - 1))
+
+
 def squared_differences(positions: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
     """The function x -> |x - m_i|^2 for each position."""
 

@@ -17,6 +17,7 @@ from protolearn.metrics.base import (
     expanded_distances,
     fill_signature,
     finish_signature,
+    inner_products,
     squared_differences,
     step_signature,
 )
@@ -151,12 +152,12 @@ class Omega(Metric):
         return positions, theta
 
     def project(self, theta: np.ndarray) -> np.ndarray:
-        squares = np.sum(theta * theta, axis=(1, 2), keepdims=True)
+        squares = inner_products(theta, theta)
         scale = np.sqrt(self.total(theta.shape[2]) / np.where(squares > 0, squares, 1.0))
         return (theta * scale).astype(theta.dtype, copy=False)
 
     def free(self, theta: np.ndarray, gradient: np.ndarray) -> np.ndarray:
-        along = np.sum(gradient * theta, axis=(1, 2), keepdims=True) / self.total(theta.shape[2])
+        along = inner_products(gradient, theta) / self.total(theta.shape[2])
         return gradient - along * theta
 
     def pack(self, prototypes: PrototypeSet) -> Packed:

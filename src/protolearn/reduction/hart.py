@@ -158,7 +158,10 @@ def visit_rows(X, rows, begin, y, own, rival, seen, members, labels, tiles, orig
                 total += v * v
             length[n - first] = np.sqrt(total)
         n_full = n_members // _TILE
-        for t in range(seen[rows[first:last]].min() // _TILE, n_full):
+        least_seen = _EVERYTHING
+        for n in range(first, last):
+            least_seen = min(least_seen, seen[rows[n]])
+        for t in range(least_seen // _TILE, n_full):
             for n in range(first, last):
                 row, at = rows[n], n - first
                 if seen[row] != _EVERYTHING:
@@ -179,9 +182,10 @@ def visit_rows(X, rows, begin, y, own, rival, seen, members, labels, tiles, orig
                 if n_members == labels.size:
                     return n, n_members, reach
                 t, i = divmod(n_members, _TILE)
-                tiles[t, :, i] = X_rough[at]
+                for j in range(X.shape[1]):
+                    tiles[t, j, i] = X_rough[at, j]
+                    members[n_members, j] = X[n, j]
                 reach = max(reach, length[at])
-                members[n_members] = X[n]
                 labels[n_members] = y[row]
                 chosen[n_members] = row
                 seen[row] = _EVERYTHING

@@ -13,11 +13,13 @@ import numpy as np
 from scipy.optimize import Bounds, minimize
 
 from protolearn.data import Samples
+from protolearn.metrics.base import inner_products
 from protolearn.prototypes import PrototypeSet
 from protolearn.solvers.base import DIVERGED, SOLVERS, LossWatch, Objective, Plan, Solution
 from protolearn.solvers.batch import Gradient, mean_gradient, total_gradient
 from protolearn.solvers.keeping import make_keeper
 from protolearn.solvers.quasi_newton import Function, Note, minimise
+from protolearn.threads import blas_threads
 
 _DEFAULT_TOL = 1e-6
 # Sufficient decrease, and how often a step is halved before the point counts as a minimum.
@@ -50,7 +52,8 @@ class _Variables:
             positions = (vector[: self.n_positions] * self.unit).reshape(positions.shape)
         if self.learns_metric:
             theta = self.metric.project(vector[self.n_positions :].reshape(theta.shape))
-        return self.start.moved(positions, theta).astype(self.start.positions.dtype)
+        dtype = self.start.positions.dtype
+        return self.start.moved(positions.astype(dtype, copy=False), theta.astype(dtype, copy=False))
 
     def gradient(self, vector: np.ndarray, at: PrototypeSet, gradient: Gradient) -> np.ndarray:
         """By the vector: through the unit of the positions, and through the normalisation of the metric."""
@@ -77,9 +80,8 @@ class _Variables:
 
 def _scale_of(raw: np.ndarray, projected: np.ndarray) -> np.ndarray:
     """The factor by which `project` scaled each slot; 1 for a slot of zeros."""
-    axes = tuple(range(1, raw.ndim))
-    size = np.abs(raw).sum(axis=axes, keepdims=True)
-    return np.where(size > 0, np.abs(projected).sum(axis=axes, keepdims=True) / np.where(size > 0, size, 1.0), 1.0)
+    size, scaled = (inner_products(part, part) for part in (raw, projected))
+    return np.where(size > 0, np.sqrt(scaled / np.where(size > 0, size, 1.0)), 1.0)
 
 
 def gradient(start: PrototypeSet, data: Samples, objective: Objective, plan: Plan) -> Solution:
@@ -121,10 +123,11 @@ def lbfgs(start: PrototypeSet, data: Samples, objective: Objective, plan: Plan) 
 
     tol = (_DEFAULT_TOL if plan.tol is None else plan.tol) * 1e-2
     try:
-        if variables.bounded:
-            _with_bounds(value_and_slope, best, variables, plan.max_iter, tol, note)
-        else:
-            minimise(value_and_slope, best, max_iter=plan.max_iter, tol=tol, dtype=data.dtype, note=note)
+        with blas_threads(data.n_samples * data.n_features * max(data.n_features, len(start))):
+            if variables.bounded:
+                _with_bounds(value_and_slope, best, variables, plan.max_iter, tol, note)
+            else:
+                minimise(value_and_slope, best, max_iter=plan.max_iter, tol=tol, dtype=data.dtype, note=note)
         if not watch.curve:
             watch.curve.append(float(last))
     except KeyboardInterrupt:
