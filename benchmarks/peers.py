@@ -171,7 +171,7 @@ def compare(part: str, request: Request) -> list[Measurement]:
             try:
                 worker = Worker(job, interpreter(rival, request), request.threads)
                 running.callback(worker.close)
-                entries.append(Entry(rival, worker, rows or n, *_plan(worker, request, epochs)))
+                entries.append(Entry(rival, worker, rows or n, *_plan(rival, worker, request, epochs)))
             except (CannotBeMade, NoAnswer) as error:
                 failed(rival, error)
         for repeat in range(request.repeats):
@@ -205,12 +205,13 @@ def _version(rival: Rival, request: Request) -> str:
     return request.peers.version(rival.environment, rival.package) if request.peers is not None else ""
 
 
-def _plan(worker: Worker, request: Request, epochs: int) -> tuple[int, int]:
-    """How many epochs a fit is given and how often it is repeated; a first fit compiles what it needs."""
+def _plan(rival: Rival, worker: Worker, request: Request, epochs: int) -> tuple[int, int]:
+    """How many epochs a fit is given and how often it is repeated; our first fit compiles what it needs."""
     worker.ask(_LOADING_SECONDS, do="load")
+    compiles = rival.library == "protolearn"
     most = 2 * request.seconds
-    each = worker.ask(most, do="fit", epochs=1)["seconds"]
-    if each < request.seconds / 6:
+    each = worker.ask(_LOADING_SECONDS if compiles else most, do="fit", epochs=1)["seconds"]
+    if compiles or each < request.seconds / 6:
         each = one = worker.ask(most, do="fit", epochs=1)["seconds"]
         if one * epochs > request.seconds:
             # Without what a fit costs before its first epoch.
@@ -234,12 +235,24 @@ def _chosen(
     fastest: tuple[str, str],
     right: dict[tuple[str, str], float],
 ) -> tuple[str, str]:
-    """Our fastest solver in the number type of that peer that is no less accurate; else our most accurate one."""
-    alike = [source for source in ours if ("float32" in source[1]) == ("float32" in fastest[1])] or ours
-    as_good = [source for source in alike if right[source] >= right[fastest]]
+    """The fastest of ours that is no less accurate than that peer; else our most accurate one."""
+    as_good = [source for source in ours if right[source] >= right[fastest]]
     if as_good:
         return min(as_good, key=lambda source: median(_of(here, *source, "per epoch and sample")))
-    return max(alike, key=right.__getitem__)
+    return max(ours, key=right.__getitem__)
+
+
+def _in_number_type(
+    here: Sequence[Measurement],
+    ours: list[tuple[str, str]],
+    fastest: tuple[str, str],
+    right: dict[tuple[str, str], float],
+) -> str:
+    """How many times as fast ours is in the number type of that peer, where our fastest has another one."""
+    alike = [source for source in ours if ("float32" in source[1]) == ("float32" in fastest[1])]
+    mine = _chosen(here, alike, fastest, right)
+    times = median(_of(here, *fastest, "per epoch and sample")) / median(_of(here, *mine, "per epoch and sample"))
+    return f"{times:.3g} in its number type ({mine[1]})"
 
 
 def ratios(rows: Sequence[Measurement]) -> list[Ratio]:
@@ -256,6 +269,8 @@ def ratios(rows: Sequence[Measurement]) -> list[Ratio]:
         mine = _chosen(here, ours, fastest, right)
         shorter = _of(here, *fastest, "fit")[0].note
         note = f"test accuracy {right[mine]:.3f} against {right[fastest]:.3f}" + (f" ({shorter})" if shorter else "")
+        if ("float32" in mine[1]) != ("float32" in fastest[1]):
+            note += f"; {_in_number_type(here, ours, fastest, right)}"
         one = ratio(
             _of(here, *fastest, "per epoch and sample"),
             _of(here, *mine, "per epoch and sample"),

@@ -46,16 +46,16 @@ CASE = Case(
     draw=draw,
     text="""
     Epochs are counted as 3 N P d operations, in the processor time of one thread, in turn with numpy's product of
-    two 2000 x 2000 float32 matrices. Fits of the libraries: standardised data, 5 prototypes a class, 30 epochs, the
-    k-means start given to every library that takes one (sklvq starts from class means, which costs it accuracy), no
-    step size tuned; an epoch of an L-BFGS solver is one iteration, which may pass over the data more than once. The
-    ratio is that of the times of an epoch and sample: the fastest of the peers' settings against our fastest solver
-    in its number type that is no less accurate on the test set; where none is as accurate, our most accurate one,
-    and then it is not met however fast. A fit that would take a minute or more was given fewer
-    epochs, which the note says, and so are fewer rows. One thread each; R counts the call alone. LOGM and SVC:
-    whole fits, start included; C 16 and gamma 2^-7 are the best of the paper's grid up to gamma 2^-5 on a fifth of
-    the training set that was held out (the paper does not print its choice), and libsvm trains a machine for each
-    pair of classes.
+    two 2000 x 2000 float32 matrices. Fits of the libraries: standardised data, 5 prototypes a class, 30 epochs,
+    the k-means start given to every library that takes one (sklvq starts from class means, which costs it
+    accuracy), no step size tuned; an epoch of an L-BFGS solver is one iteration, which may pass over the data more
+    than once. The ratio is that of the times of an epoch and sample: the fastest of the peers' settings against
+    the fastest of ours that is no less accurate on the test set, and in the note against the fastest of ours in
+    the peer's number type; where none is as accurate, our most accurate one, and then it is not met however fast.
+    A fit that would take a minute or more was given fewer epochs, which the note says, and so are fewer rows. One
+    thread each; R counts the call alone. LOGM and SVC: whole fits, start included; C 16 and gamma 2^-7 are the
+    best of the paper's grid up to gamma 2^-5 on a fifth of the training set that was held out (the paper does not
+    print its choice), and libsvm trains a machine for each pair of classes.
     """,
     packages=("threadpoolctl",),
 )

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from protolearn.data import TrainingSet, row_blocks, working_dtype
+from protolearn.data import TrainingSet, class_codes, row_blocks, shuffled_range, working_dtype
 from protolearn.schedules import SCHEDULES, annealed, as_schedule
 
 
@@ -76,3 +76,18 @@ def test_schedules_start_at_one():
     assert as_schedule(lambda step, n: 7.0)(0, 1) == 7.0
     assert annealed(2.0, 1.00001, 100000) == pytest.approx(2 * np.e, rel=1e-4)
     assert annealed(2.0, 2.0, 10**6) == pytest.approx(2e6)
+
+
+@pytest.mark.parametrize("y", [[3, 1, 3, 2], ["b", "a", "c", "a"], [True, False, True, True], [2.0, 1.0, 2.0, 1.0]])
+def test_codes_of_classes_are_those_of_numpy(y):
+    classes, codes = class_codes(np.array(y))
+    expected = np.unique(np.array(y), return_inverse=True)
+    np.testing.assert_array_equal(classes, expected[0])
+    np.testing.assert_array_equal(codes, expected[1])
+
+
+def test_a_shuffle_draws_what_numpy_draws_in_half_the_memory():
+    found = shuffled_range(1000, np.random.RandomState(3))
+    np.testing.assert_array_equal(found, np.random.RandomState(3).permutation(1000))
+    assert found.dtype == np.int32
+    np.testing.assert_array_equal(shuffled_range(5, None), np.arange(5))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache
-from threading import Lock
+from threading import local
 from typing import Any
 
 from threadpoolctl import ThreadpoolController
@@ -21,28 +21,25 @@ def _controller() -> ThreadpoolController:
     return ThreadpoolController()
 
 
-class _OneBlasThread:
-    """BLAS on one thread from the first that enters to the last that leaves, in whatever thread: the limit is global.
+class _OneBlasThread(local):
+    """BLAS on one thread; within itself, in the same thread of Python, it costs nothing.
 
-    Within another one it costs nothing; to set a limit and to lift it takes 60 microseconds.
+    To set a limit and to lift it takes 60 microseconds. Which thread may set it is threadpoolctl's affair.
     """
 
-    def __init__(self) -> None:
-        self._lock = Lock()
-        self._inside = 0
-        self._limit: Any = None
+    inside = 0
+    limit: Any = None
 
     def __enter__(self) -> None:
-        with self._lock:
-            if self._inside == 0:
-                self._limit = _controller().limit(limits=1, user_api="blas")
-            self._inside += 1
+        if self.inside == 0:
+            self.limit = _controller().limit(limits=1, user_api="blas")
+            self.limit.__enter__()
+        self.inside += 1
 
     def __exit__(self, *error: object) -> None:
-        with self._lock:
-            self._inside -= 1
-            if self._inside == 0:
-                self._limit.restore_original_limits()
+        self.inside -= 1
+        if self.inside == 0:
+            self.limit.__exit__(None, None, None)
 
 
 _ONE_BLAS_THREAD = _OneBlasThread()

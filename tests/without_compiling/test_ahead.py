@@ -45,6 +45,19 @@ def test_the_same_prototypes_as_one_distance_after_the_other(monkeypatch, loss, 
     assert np.abs(one.prototypes.positions - start.positions).max() > 1e-4
 
 
+@pytest.mark.parametrize("stored", ["by columns", "read-only", "in the other number type"])
+def test_rows_that_a_kernel_cannot_read_in_place(monkeypatch, stored):
+    X, y, start = problem()
+    other = np.asfortranarray(X) if stored == "by columns" else X.copy()
+    if stored == "read-only":
+        other.flags.writeable = False
+    if stored == "in the other number type":
+        X = X.astype(np.float32).astype(np.float64)
+        other = X.astype(np.longdouble)
+    one, two = (learn(monkeypatch, rows, y, start, looking_ahead=True) for rows in (X, other))
+    np.testing.assert_array_equal(one.prototypes.positions, two.prototypes.positions)
+
+
 def test_data_far_from_the_origin(monkeypatch):
     X, y, start = problem(offset=1e4)
     one, other = (learn(monkeypatch, X, y, start, looking_ahead=flag) for flag in (True, False))

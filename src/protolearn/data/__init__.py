@@ -4,7 +4,16 @@ from protolearn.data.blocked import BlockedSet, BlockSource, blocked_set
 from protolearn.data.blocks import Blocks, is_dask, is_large
 from protolearn.data.parquet import ParquetBlocks
 from protolearn.data.samples import Samples
-from protolearn.data.training_set import TrainingSet, block_rows, dense_rows, row_blocks, row_slices, working_dtype
+from protolearn.data.training_set import (
+    TrainingSet,
+    block_rows,
+    class_codes,
+    dense_rows,
+    row_blocks,
+    row_slices,
+    shuffled_range,
+    working_dtype,
+)
 
 __all__ = [
     "BlockSource",
@@ -15,10 +24,12 @@ __all__ = [
     "TrainingSet",
     "block_rows",
     "blocked_set",
+    "class_codes",
     "dense_rows",
     "is_dask",
     "is_large",
     "row_blocks",
     "row_slices",
+    "shuffled_range",
     "working_dtype",
 ]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from protolearn.data.training_set import largest_number
+from protolearn.data.training_set import class_codes, largest_number
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ def survey_block(number: int, X: Any, y: Any, weight: Any) -> Survey | None:
         if not weight.any():
             return None
         y, weight = y[weight > 0], weight[weight > 0]
-    classes, codes = np.unique(y, return_inverse=True)
+    classes, codes = class_codes(y)
     counts = np.bincount(codes)
     weights = counts.astype(np.float64) if weight is None else np.bincount(codes, weight)
     only_in = np.full(len(classes), number)

@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from protolearn.data import class_codes
 from protolearn.parameters import check_choice, check_count, check_number
 from protolearn.solvers.large_margin import METRIC_SOLVERS, solve_large_margin
 from protolearn.solvers.progress import ProgressLine
@@ -145,7 +146,7 @@ class LMNN(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self._check_parameters()
         X, y = validate_data(self, X, y, dtype=[np.float64, np.float32], ensure_min_samples=2)
         check_classification_targets(y)
-        classes, codes = np.unique(y, return_inverse=True)
+        classes, codes = class_codes(y)
         if len(classes) < 2:
             raise ValueError(f"LMNN needs two classes to keep apart; y has one class, {classes[0]!s}.")
         if np.bincount(codes).max() < 2:

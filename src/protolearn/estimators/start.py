@@ -11,7 +11,7 @@ from sklearn.utils import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
-from protolearn.data import Blocks, Samples, TrainingSet, blocked_set, is_dask
+from protolearn.data import Blocks, Samples, TrainingSet, blocked_set, class_codes, is_dask
 from protolearn.data.survey import Survey
 from protolearn.estimators.blocked import block_source, in_blocks_only, note_columns, score_by_blocks
 from protolearn.estimators.prediction import DistanceFeaturesMixin, NearestPrototypeMixin
@@ -65,7 +65,7 @@ class CheckedClassifier(NearestPrototypeMixin, ClassifierMixin, BaseEstimator):
     def _training_set(self, X: Any, y: Any, sample_weight: Any) -> TrainingSet:
         """Validated input of `fit` in memory; sets `classes_`."""
         X, y, weight = self._check_training_set(X, y, sample_weight, reset=True)
-        classes, codes = np.unique(y, return_inverse=True)
+        classes, codes = class_codes(y)
         self._check_classes(classes)
         self.classes_ = classes
         return TrainingSet(X, codes, self._with_class_weight(weight, codes), len(classes))

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from protolearn.data import TrainingSet
+from protolearn.data import TrainingSet, class_codes, shuffled_range
 from protolearn.estimators.learning import LearningClassifier, distance_scale
 from protolearn.estimators.nearest import NearestPrototype
 from protolearn.metrics import Metric
@@ -49,7 +49,7 @@ class SharedFits:
 
     @cached_property
     def _data(self) -> TrainingSet:
-        classes, codes = np.unique(self.y, return_inverse=True)
+        classes, codes = class_codes(self.y)
         return TrainingSet(self.X, codes, None, len(classes))
 
     def start(self, size: int) -> NearestPrototype:
@@ -97,5 +97,5 @@ class SharedFits:
         if epochs not in self._orders:
             rows, _ = self._data.presentations(shuffled=True)
             random = np.random.RandomState(self.seed)
-            self._orders[epochs] = np.concatenate([rows[random.permutation(len(rows))] for _ in range(epochs)])
+            self._orders[epochs] = np.concatenate([rows[shuffled_range(len(rows), random)] for _ in range(epochs)])
         return self._orders[epochs]

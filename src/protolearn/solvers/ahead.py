@@ -90,7 +90,8 @@ def _add(base, products, n, bounds):
 @compiled(
     lambda number: types.int64(
         matrix(number),  # X
-        vector(types.int64),  # y
+        vector(types.int64),  # row of X of each presentation
+        vector(types.int64),  # y of each presentation
         vector(types.float64),  # share of a step
         vector(types.float64),  # eta of each presentation
         vector(types.float64),  # slope of each presentation
@@ -104,7 +105,7 @@ def _add(base, products, n, bounds):
         vector(types.float64),  # values
     )
 )
-def ahead_epoch(X, y, share, eta, slope, W, starts, limit, loss, parameters, rates, most_ahead, values):
+def ahead_epoch(X, rows, y, share, eta, slope, W, starts, limit, loss, parameters, rates, most_ahead, values):
     """As pair_epoch, under the Euclidean distance; returns how many rows were shown before learning diverged.
 
     With a row x, a prototype at w when the product was made, and moved by at most delta since:
@@ -116,7 +117,7 @@ def ahead_epoch(X, y, share, eta, slope, W, starts, limit, loss, parameters, rat
     moved prototype is measured, and `reach` grows.
     """
     number = X.dtype.type
-    n_rows, d = X.shape
+    n_rows, d = rows.shape[0], X.shape[1]
     n = W.shape[0]
     inf = number(np.inf)
     eps = number(np.finfo(X.dtype).eps)
@@ -155,7 +156,8 @@ def ahead_epoch(X, y, share, eta, slope, W, starts, limit, loss, parameters, rat
     begin = 0
     while begin < n_rows:
         count = min(ahead, n_rows - begin)
-        _shift(X, begin, count, origin, number(1), centred_rows, 0)
+        for m in range(count):
+            _shift(X, rows[begin + m], 1, origin, number(1), centred_rows, m)
         np.dot(centred_rows[:count], centred_twice.T, products[:count])
         # What the rounding of one step adds to delta: positions are not centred.
         step_rounding = eps * root * (largest + np.sqrt(farthest))
@@ -163,6 +165,7 @@ def ahead_epoch(X, y, share, eta, slope, W, starts, limit, loss, parameters, rat
         measured = 0
         for m in range(count):
             t = begin + m
+            row = rows[t]
             k = y[t]
             lo, hi = starts[k], starts[k + 1]
             if lo == hi:
@@ -174,11 +177,11 @@ def ahead_epoch(X, y, share, eta, slope, W, starts, limit, loss, parameters, rat
             for i in range(lo + 1, hi):
                 bound = base[i] + products[m, i]
                 own, nearest = (i, bound) if bound < nearest else (own, nearest)
-            d_own = _distance(X, t, W, own)
+            d_own = _distance(X, row, W, own)
             first = own
             for i in range(lo, hi):
                 if base[i] + products[m, i] <= d_own + slack and i != first:
-                    found = _distance(X, t, W, i)
+                    found = _distance(X, row, W, i)
                     measured += 1
                     if found < d_own or (found == d_own and i < own):
                         d_own, own = found, i
@@ -195,13 +198,13 @@ def ahead_epoch(X, y, share, eta, slope, W, starts, limit, loss, parameters, rat
                 rival += 1
             while bounds[rival] != nearest:
                 rival += q
-            d_rival = _distance(X, t, W, rival)
+            d_rival = _distance(X, row, W, rival)
             bounds[rival] = inf
             for group in range(q):
                 if groups[group] <= d_rival + slack:
                     for i in range(group, 16 * q, q):
                         if bounds[i] <= d_rival + slack:
-                            found = _distance(X, t, W, i)
+                            found = _distance(X, row, W, i)
                             measured += 1
                             if found < d_rival or (found == d_rival and i < rival):
                                 d_rival, rival = found, i
@@ -211,7 +214,7 @@ def ahead_epoch(X, y, share, eta, slope, W, starts, limit, loss, parameters, rat
                 for p in range(n_moved):
                     i = moved[p]
                     base[i] = squared[i] - delta[i] * (number(2) * reach + delta[i])
-                    found = _distance(X, t, W, i)
+                    found = _distance(X, row, W, i)
                     if lo <= i < hi:
                         if found < d_own or (found == d_own and i < own):
                             d_own, own = found, i
@@ -227,7 +230,7 @@ def ahead_epoch(X, y, share, eta, slope, W, starts, limit, loss, parameters, rat
                 step = number(2.0 * eta[t] * rates[i] * coefficient)
                 if step == 0:
                     continue
-                _move(X, t, W, i, step)
+                _move(X, row, W, i, step)
                 if delta[i] == 0:
                     moved[n_moved] = i
                     n_moved += 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from protolearn.compiled import Compiled
-from protolearn.data import TrainingSet, block_rows
+from protolearn.data import TrainingSet, block_rows, shuffled_range
 from protolearn.losses import FieldLoss, Loss, NearestLoss
 from protolearn.metrics import Metric
 from protolearn.metrics.base import Packed
@@ -43,6 +43,7 @@ def online(start: PrototypeSet, data: TrainingSet, objective: Objective, plan: P
     watch = LossWatch(plan.tol, plan.watch, make_keeper(plan, data, objective.metric))
     size = block_rows(data.n_features, data.dtype.itemsize, _BLOCK_BYTES, _MOST_BLOCK_ROWS)
     # A call of a kernel costs 0.2 ms, an epoch on a small set less: several epochs go into one call when nobody looks.
+    total = len(rows) if share is None else share.sum()
     together = 1 if plan.watch or plan.tol is not None else max(1, min(size // len(rows), plan.max_iter // 10))
     result = Solution(start)
     best = (stream.loss_at_start(rows), start) if objective.loss.differentiable else (np.inf, start)
@@ -52,24 +53,23 @@ def online(start: PrototypeSet, data: TrainingSet, objective: Objective, plan: P
         while epoch < plan.max_iter and not result.message:
             until_look = plan.max_iter if watch.judge is None else plan.check_every - epoch % plan.check_every
             count = min(together, plan.max_iter - epoch, until_look)
-            chosen = [
-                plan.random.permutation(len(rows)) if plan.shuffle else np.arange(len(rows)) for _ in range(count)
-            ]
-            order = np.concatenate(chosen)
-            values = np.empty(len(order))
+            orders = [shuffled_range(len(rows), plan.random if plan.shuffle else None) for _ in range(count)]
+            order = orders[0] if count == 1 else np.concatenate(orders)
+            losses = np.zeros(count)
             for first in range(0, len(order), size):
                 part = order[first : first + size]
-                shown = stream.show(rows[part], None if share is None else share[part], values[first : first + size])
+                weight = None if share is None else share[part]
+                values = np.empty(len(part))
+                shown = stream.show(rows[part], weight, values)
                 if shown < len(part):
                     diverged = epoch + (first + shown) // len(rows) + 1
                     result.message = DIVERGED.format(epoch=diverged, rate=stream.step_size_hint)
                     break
+                # Some epochs in one block, or one epoch in some blocks.
+                losses += (values if weight is None else values * weight).reshape(count, -1).sum(axis=1)
             else:
                 epoch += count
-                ended = [
-                    watch.ends(np.average(v, weights=share if share is None else share[c]), stream.packed.prototypes)
-                    for v, c in zip(values.reshape(count, -1), chosen, strict=True)
-                ]
+                ended = [watch.ends(loss, stream.packed.prototypes) for loss in losses / total]
                 if watch.curve[-1] < best[0]:
                     best = (watch.curve[-1], stream.packed.prototypes())
                 if ended[-1]:
@@ -228,11 +228,14 @@ class _Stream:
     def _present_ahead(
         self, rows: np.ndarray, share: np.ndarray, eta: np.ndarray, slope: np.ndarray, values: np.ndarray
     ) -> int:
-        packed = self.packed
+        packed, data = self.packed, self.data
+        # Rows are read where they are, if a kernel can: to gather them first takes a tenth of an epoch.
+        there = type(data.X) is np.ndarray and data.X.dtype == data.dtype and data.X.flags.carray
         with one_blas_thread():
             return self.epoch(
-                self.data.rows(rows),
-                self.data.y[rows],
+                data.X if there else data.rows(rows),
+                rows.astype(np.int64, copy=False) if there else np.arange(len(rows)),
+                data.y[rows],
                 share,
                 eta,
                 slope,
