@@ -116,3 +116,20 @@ def test_linear_forms_take_the_first_of_equal_prototypes(monkeypatch):
     W = np.repeat(np.random.default_rng(0).normal(size=(4, 3)), 2, axis=0)
     model = NearestPrototype(init=(W, np.arange(8) % 2)).fit(np.r_[W, W], np.r_[np.arange(8), np.arange(8)] % 2)
     assert (model.predict(np.random.default_rng(1).normal(size=(2500, 3))) == 0).all()
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("worth", [0, 10**9])
+@pytest.mark.parametrize("at", [0, 2999])
+def test_a_number_that_is_not_finite_is_found_without_a_look_at_all_rows_first(monkeypatch, bad, worth, at):
+    monkeypatch.setattr(prediction, "_WORTH_FORMS", worth)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3000, 4)).astype(np.float32)
+    y = (X[:, 0] > 0).astype(int)
+    models = [NearestPrototype(2).fit(X, y), GMLVQ(max_iter=2, random_state=0).fit(X, y)]
+    # A feature that no prototype looks at: its product is zero times what is not finite.
+    models.append(NearestPrototype(init=(np.array([[-1.0, 0, 0, 0], [1.0, 0, 0, 0]]), [0, 1])).fit(X, y))
+    X[at, 3] = bad
+    for model in models:
+        with pytest.raises(ValueError, match="Input X contains (NaN|infinity)"):
+            model.predict(X)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from protolearn.data import dense_rows, is_dask, row_blocks, row_slices, working_dtype
@@ -63,9 +64,14 @@ class NearestPrototypeMixin:
     def _link_and_slope(self) -> tuple[str, float]:
         return "relative", 1.0
 
-    def _check_rows(self, X: Any) -> Any:
+    def _check_rows(self, X: Any, *, finite: bool = True) -> Any:
         check_is_fitted(self)
-        return validate_data(self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
+        return validate_data(
+            self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=finite
+        )
+
+    def _check_finite(self, X: Any) -> None:
+        assert_all_finite(X, estimator_name=type(self).__name__, input_name="X")
 
     def _sorted_prototypes(self, X: Any) -> tuple[Metric, PrototypeSet]:
         """Metric and prototypes in the number type in which distances to X are computed."""
@@ -110,22 +116,30 @@ class NearestPrototypeMixin:
         -------
         labels : ndarray of shape (n_samples,)
         """
-        codes = self._nearest_codes(self._check_rows(X))
+        codes = self._nearest_codes(self._check_rows(X, finite=False))
         return self.classes_[codes]
 
     def _nearest_codes(self, X: Any) -> np.ndarray:
-        """Class codes of the nearest prototypes of checked rows."""
+        """Class codes of the nearest prototypes of checked rows; raises where a number is not finite.
+
+        A number that is not finite makes every product with its row infinite or not a number, so products tell, and
+        rows are looked at before only where there are none: to read a million rows once more takes a tenth of the time.
+        """
         metric, prototypes = self._sorted_prototypes(X)
         dtype = prototypes.positions.dtype
         codes = np.empty(X.shape[0], dtype=np.int64)
 
         forms = metric.linear_forms(prototypes) if X.shape[0] * len(prototypes) >= _WORTH_FORMS else None
+        if forms is None:
+            self._check_finite(X)
 
         def classify(rows: slice) -> None:
             block = dense_rows(X, rows, dtype)
             with np.errstate(over="ignore", invalid="ignore"):
-                if forms is not None and _by_forms(block, prototypes, forms, codes[rows]):
-                    return
+                if forms is not None:
+                    if _by_forms(block, prototypes, forms, codes[rows]):
+                        return
+                    self._check_finite(block)
                 D = metric.distances(block, prototypes)
                 nearest = D.argmin(axis=1)
                 # A row whose squares overflow float32 is infinitely far from everything, or not a number.
