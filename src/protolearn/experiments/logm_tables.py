@@ -32,14 +32,22 @@ CAUSES = {
     "data usually give (SPEC A21). Not for the identifier alone: with a random tenth feature or the number of the row "
     "beside the nine, LOGM and SVM still get 95.6 to 97.2 %. Its preparation differs in a way that the text does not "
     "tell",
+    "dermatology": "all eight of the paper's methods are lower, SVM by 1.2 and k-means by 2.3 points. Not by the one "
+    "feature of another range: without age, or with the others left at 0 to 3, one mean a class gets 95.8 to 96.7 % "
+    "(their k-means: 92.95), and with nothing scaled, so that age outweighs all others, 53 %. No cause found",
+    "flare": "the ten features make 244 different rows, and the larger class of each is 88.3 % of all: no rule gets "
+    "more right, even one that has seen every label, and the larger class alone is 82.9 %. The paper's eight methods "
+    "at 86.7 to 87.2 % have another class to tell than ours (any C-class flare, 884 and 182 rows) or other features",
     "soybean": "the 562 complete rows hold 15 classes, the paper counts 19",
 }
 
 # Looked into on the folds of seed 0, repeat 0.
 _BELOW_8 = (
     "Where k-means is below its row: on `sonar` no one S from 1 to 5 gets above 78 % in these folds, with one start or "
-    "the best of ten (published: 82.58); on `corral` the best of ten gets 97.7 % at S = 3, one start 93.7 % (98.37). "
-    "The paper does not say how its k-means starts; ours is one from k-means++. Where LOGM-W is below its row: with "
+    "the best of ten (published: 82.58); on `corral` the best of ten gets 97.7 % at S = 3, one start 93.7 % (98.37); "
+    "on `vehicle` no S up to 20 gets above 67 % with the best of three starts (70.44), on `flare` none above 71 % "
+    "(78.81). The paper does not say how its k-means starts, and no number of centres explains these rows; ours is one "
+    "start from k-means++. Where LOGM-W is below its row: with "
     "frozen prototypes alpha d_own only moves the weights to features that vary little within a class, and of equal "
     "settings we take the most regularised; on `hepatitis` alpha = 0 gets 81.3 %, alpha = 0.05 75.0 %."
 )
