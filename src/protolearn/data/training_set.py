@@ -241,7 +241,8 @@ class TrainingSet(Samples):
         keys ^= keys >> np.uint64(32)
         keys *= np.uint64(0xD6E8FEB86659FD93)
         keys ^= keys >> np.uint64(32)
-        return np.argsort(keys, kind="stable").astype(index_type(self.n_samples))
+        # Equal keys are equal rows, whose order does not matter: no stable sort, which takes twice the time.
+        return np.argsort(keys).astype(index_type(self.n_samples))
 
     def class_rows(self, code: int) -> np.ndarray:
         """The rows of one class, in content order."""
