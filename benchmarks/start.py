@@ -20,11 +20,12 @@ import time, sklearn.neighbors, numba
 begin = time.perf_counter(); import protolearn; protolearn.LOGM; print(time.perf_counter() - begin)
 """
 FIRST_FIT = """
-import time, warnings, protolearn
+import time, warnings
 from sklearn.datasets import load_iris
+from protolearn import {name}
 warnings.simplefilter("ignore")
 X, y = load_iris(return_X_y=True)
-begin = time.perf_counter(); protolearn.{name}().fit(X, y); print(time.perf_counter() - begin)
+begin = time.perf_counter(); {name}().fit(X, y); print(time.perf_counter() - begin)
 """
 # Every compiled function by its signature in both number types, then a fit of every estimator in both, for helpers that
 # are compiled where they are first called. Numba announces what it compiles; one at a time, so that seconds add up.

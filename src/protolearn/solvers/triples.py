@@ -131,7 +131,7 @@ class TripleProblem:
 
     def threads_for(self, work: float, worth: float) -> int:
         """Threads for so much work, one for each `worth` of it."""
-        return int(np.clip(work // worth, 1, self.threads))
+        return int(min(max(work // worth, 1), self.threads))
 
     def with_targets(self, omega: np.ndarray) -> TripleProblem:
         """The same problem with the k nearest points of each centre's class as its targets, the lowest row on a tie.
@@ -178,8 +178,7 @@ class TripleProblem:
 
 def row_parts(n: int, parts: int) -> list[slice]:
     """The rows in so many runs of about one length."""
-    edges = np.linspace(0, n, parts + 1).astype(int)
-    return [slice(a, b) for a, b in pairwise(edges)]
+    return [slice(a, b) for a, b in pairwise(n * part // parts for part in range(parts + 1))]
 
 
 def squared_distances(A: np.ndarray, B: np.ndarray) -> np.ndarray:
