@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from protolearn.experiments import PAPERS, logm
+from protolearn.experiments.datasets import facts
 from protolearn.experiments.protocols import LOGM_SMALL, Protocol
 from protolearn.experiments.publishing import quick_note, write_page, write_section_of
 from protolearn.experiments.report import Beside, Drawing, Sheet, beside, markdown, page_body
@@ -88,6 +89,14 @@ def test_every_paper_has_tables_that_its_experiments_can_fill():
             assert set(experiment.quick.datasets) <= set(experiment.datasets)
         shown = {needed for table in found.tables for needed in table.needs}
         assert shown == set(experiments), "an experiment that no table shows is run for nothing"
+
+
+def test_every_data_set_of_an_experiment_is_known():
+    drawn = {"toy", "separable points", "grid"}
+    for name in PAPERS:
+        for experiment in paper(name).experiments:
+            for dataset in set(experiment.datasets) - drawn:
+                assert facts(logm._SAME_ROWS.get(dataset, dataset)).n > 0
 
 
 def test_rows_do_not_depend_on_what_runs_beside_them(tmp_path):

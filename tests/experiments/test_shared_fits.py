@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_wine
 from sklearn.preprocessing import MinMaxScaler
@@ -67,6 +68,14 @@ def test_a_fit_that_diverges_or_is_too_long_is_the_estimators(part, monkeypatch)
     assert part._trained(clone(calm).set_params(init=part.start(2)), 2) is None
     fitted = clone(calm).set_params(init=part.start(2)).fit(X[TRAIN], y[TRAIN])
     np.testing.assert_array_equal(part.predictions(calm, 2, X[TEST]), fitted.predict(X[TEST]))
+
+
+def test_sparse_rows_are_fitted_as_the_estimator_fits_them():
+    counts = sparse.csr_array(np.where(np.abs(X) > 0.6, X, 0.0))
+    part = SharedFits(counts[TRAIN], y[TRAIN], 3)
+    model = LOGM(max_iter=5, random_state=3)
+    fitted = clone(model).set_params(init=part.start(2)).fit(counts[TRAIN], y[TRAIN])
+    np.testing.assert_array_equal(part.predictions(model, 2, counts[TEST]), fitted.predict(counts[TEST]))
 
 
 def test_one_k_means_for_each_number_of_prototypes(part):

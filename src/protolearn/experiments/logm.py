@@ -58,9 +58,9 @@ SMALL = {
 }  # fmt: skip
 LARGE = {
     "chess": 1000, "thyroid": 2700, "satimage": 9600, "pendigits": 18000, "optdigits": 27000, "letter": 94000,
-    "usps": 175000, "20ng": 1000000,
+    "usps": 175000, "newsgroups": 1000000,
 }  # fmt: skip
-_UNSCALED = "20ng"
+_UNSCALED = "newsgroups"
 # The paper has this set twice, as Diabetes and as Pima, with other figures: other folds of the same rows.
 _SAME_ROWS = {"diabetes": "pima"}
 _OTHER_FOLDS = 1000

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from protolearn.data import TrainingSet, class_codes, shuffled_range
 from protolearn.estimators.learning import LearningClassifier, distance_scale
@@ -77,7 +78,7 @@ class SharedFits:
         data = self._data
         plain = model.solver == "online" and model.shuffle and model.tol is None and model.class_weight is None
         size_of_all = data.n_samples * model.max_iter * data.n_features
-        if not plain or model.random_state != self.seed or size_of_all > _MOST_NUMBERS:
+        if not plain or sparse.issparse(self.X) or model.random_state != self.seed or size_of_all > _MOST_NUMBERS:
             return None
         loss, metric = model._check_parameters()
         begin = self.start(size)
