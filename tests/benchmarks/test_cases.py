@@ -128,8 +128,8 @@ def test_growth_is_that_of_ten_times_the_rows():
     memory = {1000: 1.0, 10_000: 1.0 + 9000 * 64 / 1e6}
     rows = [Measurement("predict", f"{n} x 32", "predict", "", "", "memory", "MB", mb) for n, mb in memory.items()]
     (found,) = scale.ratios(rows)
-    assert found.median == pytest.approx(0.5)
-    assert found.note == "64.0 bytes a row"
+    assert found.median == pytest.approx(0.5 * 56 / 64)
+    assert found.note == "64.0 bytes a row with the label"
 
 
 def test_the_support_vector_machine_is_the_reference():
