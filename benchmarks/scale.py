@@ -23,7 +23,7 @@ LABEL = 8
 # Constant, up to what the allocator keeps: a share of the data.
 MOST_MEMORY = 0.02
 
-# What glibc frees it may keep and use again, and then a peak does not show it: blocks of 64 kB and more go back at once.
+# What glibc frees it may keep and use again, which no peak then shows: blocks of 64 kB and more go back at once.
 GIVES_BACK = {"MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_TRIM_THRESHOLD_": "65536"}
 
 CODE = """
