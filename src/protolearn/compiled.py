@@ -175,7 +175,7 @@ def compiled(signature: Choose, *, fastmath: Any = False) -> Callable[[Callable]
 
 
 # Nothing calls these by their address, so they need no code for that.
-_WITHIN = {"cache": True, "nogil": True, "no_cfunc_wrapper": True}
+_WITHIN: dict[str, Any] = {"cache": True, "nogil": True, "no_cfunc_wrapper": True}
 
 inline = njit(**_WITHIN)
 """For small helpers that compiled functions call by name."""
