@@ -242,19 +242,6 @@ def _chosen(
     return max(ours, key=right.__getitem__)
 
 
-def _in_number_type(
-    here: Sequence[Measurement],
-    ours: list[tuple[str, str]],
-    fastest: tuple[str, str],
-    right: dict[tuple[str, str], float],
-) -> str:
-    """How many times as fast ours is in the number type of that peer, where our fastest has another one."""
-    alike = [source for source in ours if ("float32" in source[1]) == ("float32" in fastest[1])]
-    mine = _chosen(here, alike, fastest, right)
-    times = median(_of(here, *fastest, "per epoch and sample")) / median(_of(here, *mine, "per epoch and sample"))
-    return f"{times:.3g} in its number type ({mine[1]})"
-
-
 def ratios(rows: Sequence[Measurement]) -> list[Ratio]:
     """Ours against the fastest peer of each method and data set, by the time of an epoch and sample."""
     found = []
@@ -269,8 +256,11 @@ def ratios(rows: Sequence[Measurement]) -> list[Ratio]:
         mine = _chosen(here, ours, fastest, right)
         shorter = _of(here, *fastest, "fit")[0].note
         note = f"test accuracy {right[mine]:.3f} against {right[fastest]:.3f}" + (f" ({shorter})" if shorter else "")
-        if ("float32" in mine[1]) != ("float32" in fastest[1]):
-            note += f"; {_in_number_type(here, ours, fastest, right)}"
+        alike = [source for source in ours if ("float32" in source[1]) == ("float32" in fastest[1])]
+        if alike and mine not in alike:
+            other = _chosen(here, alike, fastest, right)
+            theirs_each, each = (median(_of(here, *source, "per epoch and sample")) for source in (fastest, other))
+            note += f"; {theirs_each / each:.3g} in its number type ({other[1]})"
         one = ratio(
             _of(here, *fastest, "per epoch and sample"),
             _of(here, *mine, "per epoch and sample"),

@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from protolearn.data import class_codes
 from protolearn.experiments.datasets import DataSet, facts, file_of, missing
 from protolearn.experiments.stemming import stem
 
@@ -58,7 +59,7 @@ def information_gain(counts: Any, y: np.ndarray) -> np.ndarray:
     present = sp.csc_array(counts, copy=True)
     present.eliminate_zeros()
     present.data = np.ones(len(present.data))
-    classes, codes = np.unique(y, return_inverse=True)
+    classes, codes = class_codes(y)
     member = sp.csr_array((np.ones(len(codes)), (codes, np.arange(len(codes)))), shape=(len(classes), len(codes)))
     having = (member @ present).toarray() / len(codes)
     share = np.bincount(codes) / len(codes)

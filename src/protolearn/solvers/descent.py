@@ -52,8 +52,7 @@ class _Variables:
             positions = (vector[: self.n_positions] * self.unit).reshape(positions.shape)
         if self.learns_metric:
             theta = self.metric.project(vector[self.n_positions :].reshape(theta.shape))
-        dtype = self.start.positions.dtype
-        return self.start.moved(positions.astype(dtype, copy=False), theta.astype(dtype, copy=False))
+        return self.start.moved(positions, theta).astype(self.start.positions.dtype)
 
     def gradient(self, vector: np.ndarray, at: PrototypeSet, gradient: Gradient) -> np.ndarray:
         """By the vector: through the unit of the positions, and through the normalisation of the metric."""
@@ -123,6 +122,7 @@ def lbfgs(start: PrototypeSet, data: Samples, objective: Objective, plan: Plan) 
 
     tol = (_DEFAULT_TOL if plan.tol is None else plan.tol) * 1e-2
     try:
+        # Once for all iterations of a small problem: each sum over blocks asks for it again, and then it costs nothing.
         with blas_threads(data.n_samples * data.n_features * max(data.n_features, len(start))):
             if variables.bounded:
                 _with_bounds(value_and_slope, best, variables, plan.max_iter, tol, note)
