@@ -8,7 +8,7 @@ from importlib import import_module
 
 import protolearn
 
-COMMANDS = ("fit", "predict", "explain", "compare", "reproduce", "export", "methods", "demo", "completion")
+COMMANDS = ("fit", "predict", "explain", "compare", "reproduce", "export", "methods", "demo", "compile", "completion")
 
 
 class UsageError(Exception):
