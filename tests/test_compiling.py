@@ -3,15 +3,17 @@
 import os
 import pickle
 import re
+import signal
 import subprocess
 import sys
 import textwrap
+import threading
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from protolearn.compiling import CannotCompile, _deaf_children, compile_everything, cost, every_compiled
+from protolearn import compiling
+from protolearn.compiling import CannotCompile, compile_everything, cost, every_compiled
 
 SOURCE = Path(__file__).parents[1] / "src" / "protolearn"
 
@@ -26,8 +28,9 @@ some = [one for one in every_compiled() if one.__name__ in ("fill_rows", "step_r
 COMPILE = """
 with event.install_recorder("numba:compile") as recorder:
     found = compile_everything(2, functions=some, estimators=["NearestPrototype"])
-print(len(some), found.n_compiled, len(recorder.buffer))
-print(found.folder)
+begun = [one.data["dispatcher"] for _, one in recorder.buffer]
+here = {one.py_func.__name__ for one in begun if one.overloads}
+print(found.n_compiled, "distances_from_products" in here, bool(here & {one.__name__ for one in some}))
 """
 
 
@@ -60,11 +63,8 @@ def test_those_that_take_longest_come_first():
 def cache(tmp_path_factory):
     """A cache that two processes have filled."""
     folder = tmp_path_factory.mktemp("cache")
-    n, compiled, here, where = in_python(SOME + COMPILE, folder)
-    assert n == "3"
-    # The helper of the distances is the fourth; this process compiled nothing else, beginning and end for each type.
-    assert (compiled, here) == ("4", "4")
-    assert where == str(folder)
+    # The helper of the distances is the fourth, and the only one of them that was not left to the other processes.
+    assert in_python(SOME + COMPILE, folder) == ["4", "True", "False"]
     return folder
 
 
@@ -75,7 +75,7 @@ def written(folder):
 def test_a_second_run_compiles_nothing(cache):
     before = written(cache)
     assert before
-    assert in_python(SOME + COMPILE, cache) == ["3", "0", "0", str(cache)]
+    assert in_python(SOME + COMPILE, cache) == ["0", "False", "False"]
     assert written(cache) == before
 
 
@@ -88,7 +88,7 @@ def test_the_cache_holds_each_number_type_under_its_own_name(cache):
 def test_what_is_lost_is_compiled_again(cache):
     (lost,) = cache.rglob("*normalise_trace*.1.nbc")
     lost.unlink()
-    assert in_python(SOME + COMPILE, cache) == ["3", "1", "0", str(cache)]
+    assert in_python(SOME + COMPILE, cache) == ["1", "False", "True"]
     assert lost.exists()
 
 
@@ -100,19 +100,6 @@ def test_in_one_process_with_its_progress():
     # Those of the folder that all tests share may be there already.
     assert shares[-1:] in ([], [1.0])
     assert compile_everything(functions=every_compiled()[-2:], estimators=[]).n_compiled == 0
-
-
-def test_a_folder_that_cannot_be_written_is_not_passed_over(tmp_path):
-    (tmp_path / "file").write_text("")
-    code = """
-    try:
-        compile_everything(functions=some, estimators=[])
-    except CannotCompile as error:
-        print(error)
-    """
-    code = SOME + "from protolearn.compiling import CannotCompile\n" + textwrap.dedent(code)
-    said = " ".join(in_python(code, tmp_path / "file"))
-    assert said.startswith(f"the folder in NUMBA_CACHE_DIR, {tmp_path / 'file'}, cannot be written; set NUMBA_CACHE_DIR")
 
 
 def test_a_full_disk_is_one_sentence(tmp_path):
@@ -130,7 +117,7 @@ def test_a_full_disk_is_one_sentence(tmp_path):
     """
     code = SOME + "from protolearn.compiling import CannotCompile\n" + textwrap.dedent(code)
     said = " ".join(in_python(code, tmp_path))
-    assert "(OSError: [Errno 28] No space left on device); set NUMBA_CACHE_DIR to a folder" in said
+    assert "([Errno 28] No space left on device); set NUMBA_CACHE_DIR to a folder" in said
 
 
 def test_without_numba_there_is_nothing_to_compile(monkeypatch):
@@ -139,23 +126,13 @@ def test_without_numba_there_is_nothing_to_compile(monkeypatch):
         compile_everything()
 
 
-def test_other_errors_keep_their_own_words():
-    def fails(share):
+def test_other_errors_keep_their_own_words(monkeypatch):
+    def fails(estimators):
         raise RuntimeError("something else")
 
-    class Never:
-        """A function that is in no cache and compiles at once."""
-
-        __name__ = "never"
-        function = staticmethod(lambda: None)
-
-        def of(self, number):
-            return None
-
+    monkeypatch.setattr(compiling, "call_helpers", fails)
     with pytest.raises(RuntimeError, match="^something else$"):
-        from protolearn import compiling
-
-        compiling._compile([(Never(), "float32")], 1, fails)
+        compile_everything(functions=every_compiled()[-1:])
 
 
 def test_a_process_that_is_ended_from_outside_is_one_sentence(tmp_path):
@@ -181,17 +158,14 @@ def test_a_process_that_is_ended_from_outside_is_one_sentence(tmp_path):
 
 
 def test_ctrl_c_stays_with_the_process_that_started_the_others():
-    import signal
-    import threading
-
     before = signal.getsignal(signal.SIGINT)
-    with _deaf_children():
+    with compiling._deaf_children():
         assert signal.getsignal(signal.SIGINT) == signal.SIG_IGN
     assert signal.getsignal(signal.SIGINT) == before
     seen = []
 
     def elsewhere():
-        with _deaf_children():
+        with compiling._deaf_children():
             seen.append(signal.getsignal(signal.SIGINT))
 
     thread = threading.Thread(target=elsewhere)
@@ -210,24 +184,24 @@ def test_after_everything_no_estimator_compiles(tmp_path):
     from protolearn.solvers import SOLVERS
 
     warnings.simplefilter("ignore")
-    names = set()
+    fits = 0
     with event.install_recorder("numba:compile") as recorder:
-        for load in (load_iris, load_digits):
-            X, y = load(return_X_y=True)
-            for name in protolearn.__all__:
+        for name in protolearn.__all__:
+            for X, y in (load_iris(return_X_y=True), load_digits(return_X_y=True)):
                 for number in (np.float32, np.float64):
-                    for solver in SOLVERS:
-                        model = getattr(protolearn, name)()
-                        parameters = model.get_params()
-                        if "max_iter" in parameters:
-                            model.set_params(max_iter=2)
+                    parameters = getattr(protolearn, name)().get_params()
+                    for solver in SOLVERS if "solver" in parameters else [None]:
+                        chosen = {"max_iter": 2, "solver": solver}
+                        model = getattr(protolearn, name)(**{key: chosen[key] for key in chosen if key in parameters})
                         try:
-                            model.set_params(solver=solver).fit(X.astype(number), y)
+                            model.fit(X.astype(number), y)
                         except ValueError:
-                            model = getattr(protolearn, name)().fit(X.astype(number)[:150], y[:150])
+                            continue  # a solver that is not for this method
+                        fits += 1
                         if hasattr(model, "predict_proba"):
                             model.predict(X.astype(number))
                             model.predict_proba(X.astype(number))
+    assert fits > 4 * len(protolearn.__all__)
     print({str(one.data["dispatcher"].py_func) for _, one in recorder.buffer} or "nothing")
     """
     subprocess.run(

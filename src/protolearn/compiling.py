@@ -26,6 +26,7 @@ import protolearn
 from protolearn.compiled import Compiled
 
 NUMBERS = ("float32", "float64")
+_SETTINGS: Any = config
 _REMEDY = "set NUMBA_CACHE_DIR to a folder that can be written, for every later process too"
 _PATIENCE = 5.0
 
@@ -113,7 +114,7 @@ def compile_everything(
         KeyboardInterrupt is passed on; what is compiled is in the cache.
     """
     begin = time.perf_counter()
-    if config.DISABLE_JIT:
+    if _SETTINGS.DISABLE_JIT:
         raise CannotCompile("NUMBA_DISABLE_JIT is set, with which numba compiles nothing; unset it.")
     with _kept_or_a_sentence():
         chosen = every_compiled() if functions is None else functions
@@ -131,14 +132,14 @@ def compile_everything(
 
 def cache_folder(functions: Sequence[Compiled]) -> Path:
     """Where numba keeps these functions: one folder, or those of the modules somewhere in it."""
-    paths = {os.path.abspath(njit(cache=True)(one.function).stats.cache_path) for one in functions}
+    paths = {os.path.abspath(str(njit(cache=True)(one.function).stats.cache_path)) for one in functions}
     folder = Path(os.path.commonpath(paths))
-    if not config.CACHE_DIR:
+    if not _SETTINGS.CACHE_DIR:
         return folder
     # Numba takes the next best folder without a word; this one was asked for.
-    wanted = Path(config.CACHE_DIR).absolute()
+    wanted = Path(_SETTINGS.CACHE_DIR).absolute()
     if wanted not in (folder, *folder.parents):
-        raise CannotCompile(f"the folder in NUMBA_CACHE_DIR, {config.CACHE_DIR}, cannot be written; {_REMEDY}.")
+        raise CannotCompile(f"the folder in NUMBA_CACHE_DIR, {_SETTINGS.CACHE_DIR}, cannot be written; {_REMEDY}.")
     return wanted
 
 
@@ -200,7 +201,7 @@ class _Refusing(event.Listener):
         raise _NotCached
 
     def on_end(self, event: Any) -> None:
-        """Never, since nothing begins."""
+        """After the refusal."""
 
 
 class _NotCached(Exception):
