@@ -7,7 +7,7 @@ import pytest
 from benchmarks.__main__ import CASES, case, main
 from benchmarks.measurements import COLUMNS, Measurement, read, write
 
-from benchmarks import out_of_core, peers, scale, support_vectors
+from benchmarks import out_of_core, peers, scale, start, support_vectors
 
 # A part or two of each case, which together take its ways of measuring.
 TINY = {
@@ -130,6 +130,40 @@ def test_growth_is_that_of_ten_times_the_rows():
     (found,) = scale.ratios(rows)
     assert found.median == pytest.approx(0.5 * 56 / 64)
     assert found.note == "64.0 bytes a row with the label"
+
+
+def starts(**seconds):
+    settings = {"cold": start.COLD, "warm": start.WARM, "later": start.LATER}
+    return [
+        Measurement("LaMaLVQ", "iris 150 x 4", "LaMaLVQ", "protolearn", settings[name], "time", "s", value)
+        for name, value in seconds.items()
+    ]
+
+
+def test_a_later_fit_tells_start_up_from_training(tmp_path):
+    cold, warm = start.ratios(starts(cold=8.8, warm=1.25, later=0.9))
+    assert (cold.median, cold.note) == (1.1, "8.80 s")
+    assert (warm.median, warm.note) == (2.5, "1.25 s, of which 0.90 s is training (a later fit)")
+    ((_, header, body),) = start.tables(starts(cold=8.8, warm=1.25, later=0.9))
+    assert header[-1] == "a later fit, s"
+    assert body == [("LaMaLVQ", "8.80", "1.25", "0.90")]
+    # Files of earlier runs have no such rows.
+    without = starts(cold=8.8, warm=1.25)
+    assert start.ratios(without)[1].note == "1.25 s"
+    assert start.tables(without)[0][2] == [("LaMaLVQ", "8.80", "1.25", "")]
+    start.draw(without, tmp_path / "start.png")
+    assert (tmp_path / "start.png").exists()
+
+
+def test_compiling_is_wanted_of_the_command_on_two_cores():
+    rows = [
+        Measurement("compile", "iris", "compile 48 functions", "protolearn", setting, "time", "s", seconds)
+        for setting, seconds in ((start.COLD, 81.0), (start.BY_COMMAND, 45.0))
+    ]
+    command, sum_of_one = start.ratios(rows)
+    assert "`protolearn compile`, two processes, empty cache" in command.what
+    assert (command.median, command.met) == (0.75, True)
+    assert (sum_of_one.median, sum_of_one.met) == (1.35, None)
 
 
 def test_the_support_vector_machine_is_the_reference():
