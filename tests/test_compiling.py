@@ -11,6 +11,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from numba import types
 
 from protolearn import compiling
 from protolearn.compiling import CannotCompile, compile_everything, cost, every_compiled
@@ -57,6 +58,16 @@ def test_those_that_take_longest_come_first():
     # Most of a kernel is in the helpers that it calls.
     assert cost(first) > len(first.function.__code__.co_code)
     assert cost(last) == len(last.function.__code__.co_code)
+
+
+def test_a_signature_that_is_the_same_for_both_number_types_is_compiled_once():
+    found = every_compiled()
+    tasks = list(compiling._tasks(found))
+    signatures = {(id(one), one.signature(getattr(types, number))) for one, number in tasks}
+    every = {(id(one), one.signature(number)) for one in found for number in (types.float32, types.float64)}
+    assert signatures == every
+    assert len(found) < len(tasks) == len(every) < 2 * len(found)
+    assert [number for one, number in tasks if one is found[0]] == ["float32", "float64"]
 
 
 @pytest.fixture(scope="module")

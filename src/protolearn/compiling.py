@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numba import config, njit
+from numba import config, njit, types
 from numba.core import event
 from numba.core.caching import IndexDataCacheFile
 
@@ -119,7 +119,7 @@ def compile_everything(
     with _kept_or_a_sentence():
         chosen = every_compiled() if functions is None else functions
         folder = cache_folder(chosen)
-        missing = [(one, number) for one in chosen for number in NUMBERS if not _is_cached(one, number)]
+        missing = [(one, number) for one, number in _tasks(chosen) if not _is_cached(one, number)]
         _compile(missing, jobs, watch or (lambda share: None))
         with event.install_listener("numba:compile", _Compiling()) as compiling:
             # From the cache; what should not have got there is compiled here.
@@ -130,6 +130,13 @@ def compile_everything(
     return Outcome(len(names), time.perf_counter() - begin, folder)
 
 
+def _tasks(functions: Sequence[Compiled]) -> Iterator[Task]:
+    """Each function for each number type; once, where its signature is the same for all (losses of two distances)."""
+    for one in functions:
+        signatures = {one.signature(getattr(types, number)): number for number in reversed(NUMBERS)}
+        yield from ((one, number) for number in reversed(signatures.values()))
+
+
 def cache_folder(functions: Sequence[Compiled]) -> Path:
     """Where numba keeps these functions: one folder, or those of the modules somewhere in it."""
     paths = {os.path.abspath(str(njit(cache=True)(one.function).stats.cache_path)) for one in functions}
@@ -137,7 +144,7 @@ def cache_folder(functions: Sequence[Compiled]) -> Path:
     if not _SETTINGS.CACHE_DIR:
         return folder
     # Numba takes the next best folder without a word; this one was asked for.
-    wanted = Path(_SETTINGS.CACHE_DIR).absolute()
+    wanted = Path(os.path.abspath(_SETTINGS.CACHE_DIR))
     if wanted not in (folder, *folder.parents):
         raise CannotCompile(f"the folder in NUMBA_CACHE_DIR, {_SETTINGS.CACHE_DIR}, cannot be written; {_REMEDY}.")
     return wanted
