@@ -30,7 +30,7 @@ def euclidean_signature(number: Any, loss: Any) -> Any:
     return types.int64(
         matrix(number),  # X
         vector(types.int64),  # row of X of each presentation
-        vector(types.int64),  # y of each presentation
+        vector(types.int64),  # y
         vector(types.float64),  # share of a step
         vector(types.float64),  # eta of each presentation
         vector(types.float64),  # slope of each presentation
@@ -48,12 +48,13 @@ def euclidean_signature(number: Any, loss: Any) -> Any:
 
 
 @vectorised
-def copy_rows(X, rows, begin, count, out):
-    """out[m] = X[rows[begin + m]]."""
-    for m in range(count):
-        row = X[rows[begin + m]]
-        for j in range(out.shape[1]):
-            out[m, j] = row[j]
+def gather(X, y, rows, begin, samples, codes):
+    """The next rows and their classes, as many as there is room for."""
+    for m in range(min(codes.shape[0], rows.shape[0] - begin)):
+        n = rows[begin + m]
+        codes[m] = y[n]
+        for j in range(X.shape[1]):
+            samples[m, j] = X[n, j]
 
 
 @inline
@@ -83,13 +84,14 @@ def euclidean_pair_epoch(
     m = labels.shape[0]
     padded, folded, groups = room_to_search(m, X)
     samples = np.empty((_AT_A_TIME, X.shape[1]), X.dtype)
+    codes = np.empty(_AT_A_TIME, np.int64)
     alpha = parameters[1]
     for n in range(rows.shape[0]):
         if n % _AT_A_TIME == 0:
-            copy_rows(X, rows, n, min(_AT_A_TIME, rows.shape[0] - n), samples)
-        x = samples[n % _AT_A_TIME]
+            gather(X, y, rows, n, samples, codes)
+        x, k = samples[n % _AT_A_TIME], codes[n % _AT_A_TIME]
         measure(x, W, by_column, m, padded)
-        own, rival, d_own, d_rival = own_and_rival_by_class(padded, starts, y[n], folded, groups)
+        own, rival, d_own, d_rival = own_and_rival_by_class(padded, starts, k, folded, groups)
         if own < 0 or rival < 0 or not (d_own < limit and d_rival < limit):
             return n
         value, pull, push = loss(d_own, d_rival, slope[n])
@@ -112,11 +114,12 @@ def euclidean_rule_epoch(
     padded, folded, groups = room_to_search(m, X)
     D = padded[:m]
     samples = np.empty((_AT_A_TIME, X.shape[1]), X.dtype)
+    codes = np.empty(_AT_A_TIME, np.int64)
     looks_at_second = parameters[2] > 0.0 and m > 1
     for n in range(rows.shape[0]):
         if n % _AT_A_TIME == 0:
-            copy_rows(X, rows, n, min(_AT_A_TIME, rows.shape[0] - n), samples)
-        x = samples[n % _AT_A_TIME]
+            gather(X, y, rows, n, samples, codes)
+        x, k = samples[n % _AT_A_TIME], codes[n % _AT_A_TIME]
         measure(x, W, by_column, m, padded)
         if not all_below(D, limit):
             return n
@@ -125,8 +128,8 @@ def euclidean_rule_epoch(
         if looks_at_second:
             D[near] = np.inf
             far, d_far = nearest_of(padded, folded, groups)
-            far_right = labels[far] == y[n]
-        value, pull, push = loss(d_near, d_far, labels[near] == y[n], far_right, parameters)
+            far_right = labels[far] == k
+        value, pull, push = loss(d_near, d_far, labels[near] == k, far_right, parameters)
         values[n] = value
         for i, c in ((near, pull), (far, push)):
             if c == 0.0:

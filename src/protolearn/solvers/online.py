@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from protolearn.compiled import Compiled
-from protolearn.data import TrainingSet, block_rows, shuffled_range
+from protolearn.data import TrainingSet, block_rows, index_type, shuffled
 from protolearn.losses import FieldLoss, Loss, NearestLoss
 from protolearn.metrics import Metric
 from protolearn.metrics.base import Packed
@@ -44,6 +44,8 @@ def online(start: PrototypeSet, data: TrainingSet, objective: Objective, plan: P
     size = block_rows(data.n_features, data.dtype.itemsize, _BLOCK_BYTES, _MOST_BLOCK_ROWS)
     # A call of a kernel costs 0.2 ms, an epoch on a small set less: several epochs go into one call when nobody looks.
     total = len(rows) if share is None else share.sum()
+    # What is shuffled: the rows themselves, or their places where each has a share beside it.
+    places = rows if share is None else np.arange(len(rows), dtype=index_type(len(rows)))
     together = 1 if plan.watch or plan.tol is not None else max(1, min(size // len(rows), plan.max_iter // 10))
     result = Solution(start)
     best = (stream.loss_at_start(rows), start) if objective.loss.differentiable else (np.inf, start)
@@ -53,14 +55,14 @@ def online(start: PrototypeSet, data: TrainingSet, objective: Objective, plan: P
         while epoch < plan.max_iter and not result.message:
             until_look = plan.max_iter if watch.judge is None else plan.check_every - epoch % plan.check_every
             count = min(together, plan.max_iter - epoch, until_look)
-            orders = [shuffled_range(len(rows), plan.random if plan.shuffle else None) for _ in range(count)]
+            orders = [shuffled(places, plan.random if plan.shuffle else None) for _ in range(count)]
             order = orders[0] if count == 1 else np.concatenate(orders)
             losses = np.zeros(count)
             for first in range(0, len(order), size):
                 part = order[first : first + size]
                 weight = None if share is None else share[part]
                 values = np.empty(len(part))
-                shown = stream.show(rows[part], weight, values)
+                shown = stream.show(part if share is None else rows[part], weight, values)
                 if shown < len(part):
                     diverged = epoch + (first + shown) // len(rows) + 1
                     result.message = DIVERGED.format(epoch=diverged, rate=stream.step_size_hint)
@@ -239,7 +241,7 @@ class _Stream:
         shown = (
             data.X if there else data.rows(rows),
             rows.astype(np.int64, copy=False) if there else np.arange(len(rows)),
-            data.y[rows],
+            data.y if there else data.y[rows],
             share,
             eta,
             slope,
