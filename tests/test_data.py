@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from protolearn.data import TrainingSet, class_codes, row_blocks, shuffled_range, working_dtype
+from protolearn.data import TrainingSet, class_codes, row_blocks, shuffled, working_dtype
 from protolearn.schedules import SCHEDULES, annealed, as_schedule
 
 
@@ -86,8 +86,10 @@ def test_codes_of_classes_are_those_of_numpy(y):
     np.testing.assert_array_equal(codes, expected[1])
 
 
-def test_a_shuffle_draws_what_numpy_draws_in_half_the_memory():
-    found = shuffled_range(1000, np.random.RandomState(3))
-    np.testing.assert_array_equal(found, np.random.RandomState(3).permutation(1000))
+def test_a_shuffle_is_what_numpys_permutation_makes_of_the_items():
+    items = np.arange(1000, dtype=np.int32)[::-1]
+    found = shuffled(items, np.random.RandomState(3))
+    np.testing.assert_array_equal(found, items[np.random.RandomState(3).permutation(1000)])
     assert found.dtype == np.int32
-    np.testing.assert_array_equal(shuffled_range(5, None), np.arange(5))
+    assert shuffled(items, None) is items
+    np.testing.assert_array_equal(items, np.arange(1000)[::-1])

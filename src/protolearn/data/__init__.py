@@ -9,9 +9,10 @@ from protolearn.data.training_set import (
     block_rows,
     class_codes,
     dense_rows,
+    index_type,
     row_blocks,
     row_slices,
-    shuffled_range,
+    shuffled,
     working_dtype,
 )
 
@@ -26,10 +27,11 @@ __all__ = [
     "blocked_set",
     "class_codes",
     "dense_rows",
+    "index_type",
     "is_dask",
     "is_large",
     "row_blocks",
     "row_slices",
-    "shuffled_range",
+    "shuffled",
     "working_dtype",
 ]

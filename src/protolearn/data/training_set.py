@@ -59,12 +59,13 @@ def index_type(n: int) -> type[np.signedinteger]:
     return np.int32 if n <= np.iinfo(np.int32).max else np.int64
 
 
-def shuffled_range(n: int, random: np.random.RandomState | None) -> np.ndarray:
-    """The permutation that `random.permutation(n)` draws, in a type no longer than it needs; in order without one."""
-    order = np.arange(n, dtype=index_type(n))
-    if random is not None:
-        random.shuffle(order)
-    return order
+def shuffled(items: np.ndarray, random: np.random.RandomState | None) -> np.ndarray:
+    """`items[random.permutation(len(items))]` without the permutation; the items themselves without `random`."""
+    if random is None:
+        return items
+    found = items.copy()
+    random.shuffle(found)
+    return found
 
 
 def row_slices(
@@ -209,9 +210,7 @@ class TrainingSet(Samples):
 
     def batches(self, batch_size: int, random: np.random.RandomState | None) -> Iterator[Block]:
         """Rows in mini-batches, shuffled from their order by content or as they stand."""
-        order = shuffled_range(self.n_samples, random)
-        if random is not None:
-            order = self.content_order[order]
+        order = np.arange(self.n_samples) if random is None else shuffled(self.content_order, random)
         for start in range(0, self.n_samples, batch_size):
             rows = order[start : start + batch_size]
             yield Block(self.rows(rows), self.y[rows], self.weights(rows))

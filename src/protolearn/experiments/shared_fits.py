@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from protolearn.data import TrainingSet, class_codes, shuffled_range
+from protolearn.data import TrainingSet, class_codes, shuffled
 from protolearn.estimators.learning import LearningClassifier, distance_scale
 from protolearn.estimators.nearest import NearestPrototype
 from protolearn.metrics import Metric
@@ -98,5 +98,5 @@ class SharedFits:
         if epochs not in self._orders:
             rows, _ = self._data.presentations(shuffled=True)
             random = np.random.RandomState(self.seed)
-            self._orders[epochs] = np.concatenate([rows[shuffled_range(len(rows), random)] for _ in range(epochs)])
+            self._orders[epochs] = np.concatenate([shuffled(rows, random) for _ in range(epochs)])
         return self._orders[epochs]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numba import njit, types
 
-from protolearn.compiled import compiled, matrix, stack, vector, vectorised
+from protolearn.compiled import Compiled, compiled, matrix, stack, vector, vectorised
 from protolearn.metrics.pulls import Pull
 from protolearn.parameters import check_choice
 from protolearn.prototypes import PrototypeSet
@@ -63,16 +63,19 @@ def finish_signature(number: Any) -> Any:
 
 @dataclass
 class Packed:
-    """A prototype set in the memory layout that a metric's compiled functions read and change."""
+    """A prototype set in the memory layout that a metric's functions read and change.
+
+    The functions are compiled where a kernel asks for them: some kernels have the metric built in.
+    """
 
     positions: np.ndarray
     theta: np.ndarray
     slot: np.ndarray
     labels: np.ndarray
     work: np.ndarray
-    fill: Callable
-    step: Callable
-    finish: Callable
+    fill: Compiled
+    step: Compiled
+    finish: Compiled
     unpack: Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
 
     def prototypes(self) -> PrototypeSet:

@@ -116,9 +116,9 @@ class Diagonal(Metric):
             slot=prototypes.slot,
             labels=prototypes.labels,
             work=np.full(1, self.total(d) / d, dtype=dtype),
-            fill=fill_weighted.argument(dtype),
-            step=step_weighted.argument(dtype),
-            finish=clip_and_normalise.argument(dtype),
+            fill=fill_weighted,
+            step=step_weighted,
+            finish=clip_and_normalise,
             unpack=lambda W, T: (W, T[:, 0, :]),
         )
 

@@ -169,9 +169,9 @@ class Omega(Metric):
             slot=prototypes.slot,
             labels=prototypes.labels,
             work=np.full(2 * d + rows + 1, self.total(d) / d, dtype=dtype),
-            fill=fill_mapped.argument(dtype),
-            step=step_mapped.argument(dtype),
-            finish=normalise_trace.argument(dtype),
+            fill=fill_mapped,
+            step=step_mapped,
+            finish=normalise_trace,
             unpack=lambda W, T: (W, T),
         )
 

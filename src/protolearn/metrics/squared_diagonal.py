@@ -91,9 +91,9 @@ class SquaredDiagonal(Metric):
             slot=prototypes.slot,
             labels=prototypes.labels,
             work=np.empty(0, dtype=dtype),
-            fill=fill_squared.argument(dtype),
-            step=step_squared.argument(dtype),
-            finish=descend.argument(dtype),
+            fill=fill_squared,
+            step=step_squared,
+            finish=descend,
             unpack=lambda W, T: (W, T[:, 0, :]),
         )
 

@@ -91,7 +91,7 @@ def _add(base, products, n, bounds):
     lambda number: types.int64(
         matrix(number),  # X
         vector(types.int64),  # row of X of each presentation
-        vector(types.int64),  # y of each presentation
+        vector(types.int64),  # y
         vector(types.float64),  # share of a step
         vector(types.float64),  # eta of each presentation
         vector(types.float64),  # slope of each presentation
@@ -166,7 +166,7 @@ def ahead_epoch(X, rows, y, share, eta, slope, W, starts, limit, loss, parameter
         for m in range(count):
             t = begin + m
             row = rows[t]
-            k = y[t]
+            k = y[row]
             lo, hi = starts[k], starts[k + 1]
             if lo == hi:
                 return t

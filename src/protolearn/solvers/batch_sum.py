@@ -125,7 +125,7 @@ def _pair_coefficients(
         packed.slot,
         packed.labels,
         packed.work,
-        packed.fill,
+        packed.fill.argument(dtype),
         objective.loss.coefficients.argument(dtype),
         objective.parameters(prototypes.labels),
         pairs,

@@ -121,8 +121,9 @@ def own_and_rival_by_class(D, starts, k, folded, groups):
     return own, rival, d_own, d_rival
 
 
-def epoch_signature(number: Any, loss: Any) -> Any:
-    """What every epoch takes, with the type of its loss."""
+def epoch_signature(number: Any, loss: Any, *, functions: bool = True) -> Any:
+    """What an epoch takes, with the type of its loss; `functions` of the metric, where it is not built in."""
+    of_metric = (fill_signature(number), step_signature(number), finish_signature(number)) if functions else ()
     return types.int64(
         matrix(number),  # X
         vector(types.int64),  # y
@@ -139,9 +140,7 @@ def epoch_signature(number: Any, loss: Any) -> Any:
         stack(number),  # G
         types.float64,  # total
         types.float64,  # limit
-        types.FunctionType(fill_signature(number)),
-        types.FunctionType(step_signature(number)),
-        types.FunctionType(finish_signature(number)),
+        *(types.FunctionType(signature) for signature in of_metric),
         loss,
         vector(types.float64),  # parameters
         vector(types.float64),  # rate of each prototype

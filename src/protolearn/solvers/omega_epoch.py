@@ -132,10 +132,10 @@ def follow(mapped, i, W, origin, a, mapped_a, away_a, b, mapped_b, away_b, scale
         mapped[i, r] = scale * (mapped[i, r] - p * mapped_a[r] - q * mapped_b[r])
 
 
-@compiled(lambda number: epoch_signature(number, types.FunctionType(pair_signature(number))))
+@compiled(lambda number: epoch_signature(number, types.FunctionType(pair_signature(number)), functions=False))
 def omega_pair_epoch(
-    X, y, share, eta, rho, slope, W, T, slot, labels, starts, work, G, total, limit, fill, step, finish, loss,
-    parameters, rates, cap, values,
+    X, y, share, eta, rho, slope, W, T, slot, labels, starts, work, G, total, limit, loss, parameters, rates, cap,
+    values,
 ):  # fmt: skip
     """As pair_epoch, for prototypes sorted by class; G is not filled, only asked whether Omega is learned.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from protolearn.compiled import Compiled
-from protolearn.data import TrainingSet, block_rows, shuffled_range
+from protolearn.data import TrainingSet, block_rows, index_type, shuffled
 from protolearn.losses import FieldLoss, Loss, NearestLoss
 from protolearn.metrics import Metric
 from protolearn.metrics.base import Packed
@@ -44,6 +44,8 @@ def online(start: PrototypeSet, data: TrainingSet, objective: Objective, plan: P
     size = block_rows(data.n_features, data.dtype.itemsize, _BLOCK_BYTES, _MOST_BLOCK_ROWS)
     # A call of a kernel costs 0.2 ms, an epoch on a small set less: several epochs go into one call when nobody looks.
     total = len(rows) if share is None else share.sum()
+    # What is shuffled: the rows themselves, or their places where each has a share beside it.
+    places = rows if share is None else np.arange(len(rows), dtype=index_type(len(rows)))
     together = 1 if plan.watch or plan.tol is not None else max(1, min(size // len(rows), plan.max_iter // 10))
     result = Solution(start)
     best = (stream.loss_at_start(rows), start) if objective.loss.differentiable else (np.inf, start)
@@ -53,14 +55,14 @@ def online(start: PrototypeSet, data: TrainingSet, objective: Objective, plan: P
         while epoch < plan.max_iter and not result.message:
             until_look = plan.max_iter if watch.judge is None else plan.check_every - epoch % plan.check_every
             count = min(together, plan.max_iter - epoch, until_look)
-            orders = [shuffled_range(len(rows), plan.random if plan.shuffle else None) for _ in range(count)]
+            orders = [shuffled(places, plan.random if plan.shuffle else None) for _ in range(count)]
             order = orders[0] if count == 1 else np.concatenate(orders)
             losses = np.zeros(count)
             for first in range(0, len(order), size):
                 part = order[first : first + size]
                 weight = None if share is None else share[part]
                 values = np.empty(len(part))
-                shown = stream.show(rows[part], weight, values)
+                shown = stream.show(part if share is None else rows[part], weight, values)
                 if shown < len(part):
                     diverged = epoch + (first + shown) // len(rows) + 1
                     result.message = DIVERGED.format(epoch=diverged, rate=stream.step_size_hint)
@@ -124,20 +126,23 @@ class _Stream:
         self, start: PrototypeSet, data: TrainingSet, objective: Objective, plan: Plan, epoch_length: int
     ) -> None:
         self.data, self.plan, self.objective = data, plan, objective
-        self.ahead = rows_ahead(len(start)) if looks_ahead(objective.loss, objective.metric, start) else 0
+        dtype = data.dtype
+        loss = objective.loss
+        self.starts = class_starts(start.labels, data.n_classes)
+        by_class = len(self.starts) > 0
+        ahead = looks_ahead(loss, objective.metric, start)
+        self.kernel = ahead_epoch if ahead else _kernel(loss, objective.metric, by_class)
+        if self.kernel is pair_epoch:
+            self.starts = searched_by_class(start.labels, data.n_classes)
+        self.epoch = self.kernel.of(dtype)
         self.packed: Packed = self._pack(start)
+        of_metric = (self.packed.fill, self.packed.step, self.packed.finish) if self.kernel in _FOR_ANY_METRIC else ()
+        self.functions = tuple(function.argument(dtype) for function in of_metric)
         self.packed.work = _factors(plan, start, objective, self.packed.work)
         self.step = plan.first_step
         self.end = plan.n_steps or plan.max_iter * epoch_length
         self.step_size_hint = plan.position_rate / objective.loss.rate_unit(plan.scale)
         self.parameters = objective.parameters(start.labels)
-        dtype = data.dtype
-        loss = objective.loss
-        self.starts = class_starts(start.labels, data.n_classes)
-        kernel = ahead_epoch if self.ahead else _kernel(loss, objective.metric, len(self.starts) > 0)
-        if kernel is pair_epoch:
-            self.starts = searched_by_class(start.labels, data.n_classes)
-        self.epoch = kernel.of(dtype)
         self.loss = loss.coefficients.argument(dtype)
         learns_metric = objective.metric.adaptive and plan.metric_rate > 0
         self.gradient = np.zeros(self.packed.theta.shape if learns_metric else (0, 0, 0), dtype=dtype)
@@ -148,7 +153,11 @@ class _Stream:
 
     def _pack(self, prototypes: PrototypeSet) -> Packed:
         metric = self.objective.metric
-        return pack_rows(metric, prototypes) if self.ahead else metric.pack(prototypes)
+        if self.kernel is ahead_epoch:
+            return pack_rows(metric, prototypes)
+        if isinstance(metric, Euclidean) and self.kernel in _EUCLIDEAN:
+            return metric.pack(prototypes, few_move=True)
+        return metric.pack(prototypes)
 
     def loss_at_start(self, rows: np.ndarray) -> float:
         """Mean loss of the first prototypes, over an even sample of the rows."""
@@ -194,8 +203,8 @@ class _Stream:
         values: np.ndarray,
     ) -> int:
         packed = self.packed
-        if self.ahead:
-            return self._present_ahead(rows, share, eta, slope, values)
+        if self.kernel in _EUCLIDEAN:
+            return self._present_in_place(rows, share, eta, slope, values)
         # Rates of zero and no place for the metric's gradient: a look that changes nothing.
         gradient = self.gradient if rho.any() else np.zeros((0, 0, 0), dtype=self.data.dtype)
         with np.errstate(over="ignore", invalid="ignore"):
@@ -215,9 +224,7 @@ class _Stream:
                 gradient,
                 self.objective.metric.total(self.data.n_features),
                 self.plan.limit,
-                packed.fill,
-                packed.step,
-                packed.finish,
+                *self.functions,
                 self.loss,
                 self.parameters,
                 self.rates,
@@ -225,29 +232,28 @@ class _Stream:
                 values,
             )
 
-    def _present_ahead(
+    def _present_in_place(
         self, rows: np.ndarray, share: np.ndarray, eta: np.ndarray, slope: np.ndarray, values: np.ndarray
     ) -> int:
         packed, data = self.packed, self.data
         # Rows are read where they are, if a kernel can: to gather them first takes a tenth of an epoch.
         there = type(data.X) is np.ndarray and data.X.dtype == data.dtype and data.X.flags.carray
-        with one_blas_thread():
-            return self.epoch(
-                data.X if there else data.rows(rows),
-                rows.astype(np.int64, copy=False) if there else np.arange(len(rows)),
-                data.y[rows],
-                share,
-                eta,
-                slope,
-                packed.positions,
-                self.starts,
-                self.plan.limit,
-                self.loss,
-                self.parameters,
-                self.rates,
-                min(self.ahead, len(rows)),
-                values,
-            )
+        shown = (
+            data.X if there else data.rows(rows),
+            rows.astype(np.int64, copy=False) if there else np.arange(len(rows)),
+            data.y if there else data.y[rows],
+            share,
+            eta,
+            slope,
+            packed.positions,
+        )
+        learned = (self.plan.limit, self.loss, self.parameters, self.rates)
+        if self.kernel is ahead_epoch:
+            with one_blas_thread():
+                ahead = min(rows_ahead(len(packed.labels)), len(rows))
+                return self.epoch(*shown, self.starts, *learned, ahead, values)
+        by_column = len(packed.work) > 0
+        return self.epoch(*shown, by_column, packed.labels, self.starts, *learned, self.cap, values)
 
     def _shrink(self, time: float) -> None:
         """Follow the penalty of the prototypes alone for the sum of the rates just used.
@@ -261,6 +267,11 @@ class _Stream:
         if penalty is not None:
             moved = found.positions - 0.5 * -np.expm1(-2.0 * strength * time) * penalty[1]
             self.packed.positions[...] = self._pack(found.moved(moved, found.theta)).positions
+
+
+# Those that have the Euclidean distance built in, and those that call the functions of a metric.
+_EUCLIDEAN = (ahead_epoch, euclidean_pair_epoch, euclidean_rule_epoch)
+_FOR_ANY_METRIC = (pair_epoch, field_epoch, rule_epoch)
 
 
 def _kernel(loss: Loss, metric: Metric, by_class: bool) -> Compiled:
