@@ -7,10 +7,10 @@ import signal
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from multiprocessing import active_children, get_context
@@ -102,7 +102,7 @@ def compile_everything(
     Parameters
     ----------
     jobs : int
-        Processes; 1 is this one.
+        Processes, this one among them.
     watch : callable, optional
         Called with the share of the functions that are compiled, weighted by how long they take.
     functions, estimators : sequence, optional
@@ -235,29 +235,40 @@ def _compile(tasks: Sequence[Task], jobs: int, watch: Watch) -> None:
     whole, done = sum(costs), 0
     jobs = min(jobs, len(tasks))
     finished = _in_processes(tasks, jobs) if jobs > 1 else _in_turn(tasks)
-    for number in finished:
-        done += costs[number]
-        watch(done / whole)
+    # Closed at once where it is interrupted between two tasks, so that the other processes end.
+    with _heard_in_any_case() as end_if_asked, closing(finished):
+        for number in finished:
+            end_if_asked()
+            done += costs[number]
+            watch(done / whole)
 
 
-def _in_turn(tasks: Sequence[Task]) -> Iterator[int]:
+def _in_turn(tasks: Sequence[Task]) -> Generator[int, None, None]:
     for number, (one, dtype) in enumerate(tasks):
         one.of(dtype)
         yield number
 
 
-def _in_processes(tasks: Sequence[Task], jobs: int) -> Iterator[int]:
-    """Numbers of tasks as they are done by processes that take the next one when they are free."""
+def _in_processes(tasks: Sequence[Task], jobs: int) -> Generator[int, None, None]:
+    """Numbers of tasks as they are done, by this process and others; each takes the next one when it is free."""
     context = get_context("spawn")
     lock = context.Lock()
     others = set(active_children())
-    pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_begin, initargs=(lock,))
+    pool = ProcessPoolExecutor(jobs - 1, mp_context=context, initializer=_begin, initargs=(lock,))
     try:
         with _deaf_children():
-            numbers = {pool.submit(_compile_one, *task): number for number, task in enumerate(tasks)}
-        for future in as_completed(numbers):
+            waiting = {pool.submit(_compile_one, *task): number for number, task in enumerate(tasks)}
+        with _one_at_a_time(lock):
+            for future, number in list(waiting.items()):
+                # What can be cancelled, no other process has taken.
+                if future.cancel():
+                    del waiting[future]
+                    _compile_one(*tasks[number])
+                    yield number
+                yield from _done(waiting)
+        for future in as_completed(list(waiting)):
             future.result()
-            yield numbers[future]
+            yield waiting[future]
     except BrokenProcessPool as error:
         raise CannotCompile(
             "a process that compiled was ended from outside, as happens where memory is short; take fewer --jobs "
@@ -276,6 +287,38 @@ def _in_processes(tasks: Sequence[Task], jobs: int) -> Iterator[int]:
         pool.shutdown()
 
 
+def _done(waiting: dict[Future, int]) -> Iterator[int]:
+    """Take those out that are done."""
+    for future in [future for future in waiting if future.done()]:
+        future.result()
+        yield waiting.pop(future)
+
+
+@contextmanager
+def _heard_in_any_case() -> Iterator[Callable[[], None]]:
+    """Ctrl-C, and what raises it again: where it comes while Python clears away an object of LLVM's, it is lost."""
+    asked: list[int] = []
+
+    def note_and_raise(number: int, frame: Any) -> None:
+        asked.append(number)
+        raise KeyboardInterrupt
+
+    def end_if_asked() -> None:
+        if asked:
+            raise KeyboardInterrupt
+
+    # A handler of the caller's own is left alone; other threads hear nothing, and may not set one.
+    mine = threading.current_thread() is threading.main_thread()
+    if not mine or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield end_if_asked
+        return
+    signal.signal(signal.SIGINT, note_and_raise)
+    try:
+        yield end_if_asked
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 @contextmanager
 def _deaf_children() -> Iterator[None]:
     """Processes that are started meanwhile do not hear Ctrl-C, which a terminal sends to all: this one ends them."""
@@ -290,14 +333,26 @@ def _deaf_children() -> Iterator[None]:
 
 
 def _begin(lock: Any) -> None:
-    """Start of a process: one at a time reads or writes the cache.
+    """Start of another process."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _one_at_a_time(lock).__enter__()
+
+
+@contextmanager
+def _one_at_a_time(lock: Any) -> Iterator[None]:
+    """One process at a time reads or writes the cache.
 
     Numba reads an index, adds an entry and writes it, without a lock. Two processes that do so with one index at a time
     give one name to two files of compiled code: one entry is lost, or worse, it names the code of the other.
     """
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    for name in ("load", "save"):
-        setattr(IndexDataCacheFile, name, _alone(getattr(IndexDataCacheFile, name), lock))
+    plain = {name: getattr(IndexDataCacheFile, name) for name in ("load", "save")}
+    for name, method in plain.items():
+        setattr(IndexDataCacheFile, name, _alone(method, lock))
+    try:
+        yield
+    finally:
+        for name, method in plain.items():
+            setattr(IndexDataCacheFile, name, method)
 
 
 def _alone(method: Callable, lock: Any) -> Callable:

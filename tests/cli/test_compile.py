@@ -8,6 +8,8 @@ import sys
 import time
 from functools import partial
 
+import pytest
+
 from protolearn import compiling
 from protolearn.compiling import Outcome, compile_everything, every_compiled
 from shop import run
@@ -67,10 +69,11 @@ def test_no_cache_anywhere():
     assert re.fullmatch("protolearn: numba finds no folder .*; set NUMBA_CACHE_DIR to a folder .*\n", done.stderr)
 
 
-def test_ctrl_c_ends_all_processes_and_leaves_what_is_compiled(tmp_path):
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_ctrl_c_ends_all_processes_and_leaves_what_is_compiled(jobs, tmp_path):
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
     command = subprocess.Popen(
-        [*COMMAND, "--jobs", "2"], env=environment, stderr=subprocess.PIPE, text=True, start_new_session=True
+        [*COMMAND, "--jobs", jobs], env=environment, stderr=subprocess.PIPE, text=True, start_new_session=True
     )
     deadline = time.monotonic() + 100
     while not list(tmp_path.rglob("*.nbc")) and time.monotonic() < deadline:

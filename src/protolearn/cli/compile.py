@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 
 from protolearn.cli import JobError, UsageError
 from protolearn.cli.console import Progress
@@ -28,6 +29,8 @@ def run(options: argparse.Namespace) -> int:
     from protolearn.threads import n_threads
 
     shown = _Share()
+    # Objects of LLVM's that Ctrl-C left half made complain when they are cleared away, which may be at the very end.
+    complain, sys.unraisablehook = sys.unraisablehook, lambda complaint: None
     try:
         with shown.progress:
             found = compile_everything(n_threads() if options.jobs is None else options.jobs, watch=shown.reach)
@@ -35,6 +38,7 @@ def run(options: argparse.Namespace) -> int:
         raise JobError(str(error)) from None
     except KeyboardInterrupt:
         raise JobError("interrupted; what is compiled stays, and the same command goes on with the rest.") from None
+    sys.unraisablehook = complain
     if found.n_compiled:
         print(f"{found.n_compiled} functions compiled for float32 and float64 in {found.seconds:.1f} s: {found.folder}")
     else:
