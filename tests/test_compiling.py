@@ -33,7 +33,7 @@ with event.install_recorder("numba:compile") as recorder:
     found = compile_everything(2, functions=some, estimators=["NearestPrototype"])
 begun = [one.data["dispatcher"] for _, one in recorder.buffer]
 here = {one.py_func.__name__ for one in begun if one.overloads}
-print(found.n_compiled, "distances_from_products" in here, bool(here & {one.__name__ for one in some}))
+print(found.n_compiled, len(here))
 """
 
 
@@ -64,7 +64,7 @@ def test_those_that_take_longest_come_first():
 
 def test_a_signature_that_is_the_same_for_both_number_types_is_compiled_once():
     found = every_compiled()
-    tasks = list(compiling._tasks(found))
+    tasks = list(compiling._for_each_number(found))
     signatures = {(id(one), one.signature(getattr(types, number))) for one, number in tasks}
     every = {(id(one), one.signature(number)) for one in found for number in (types.float32, types.float64)}
     assert signatures == every
@@ -77,7 +77,8 @@ def cache(tmp_path_factory):
     """A cache that two processes have filled."""
     folder = tmp_path_factory.mktemp("cache")
     # The helper of the distances is the fourth.
-    assert in_python(SOME + COMPILE, folder)[:2] == ["4", "True"]
+    assert in_python(SOME + COMPILE, folder)[0] == "4"
+    assert len(list(folder.rglob("*distances_from_products*.nbc"))) == 2
     return folder
 
 
@@ -88,7 +89,7 @@ def written(folder):
 def test_a_second_run_compiles_nothing(cache):
     before = written(cache)
     assert before
-    assert in_python(SOME + COMPILE, cache) == ["0", "False", "False"]
+    assert in_python(SOME + COMPILE, cache) == ["0", "0"]
     assert written(cache) == before
 
 
@@ -101,7 +102,7 @@ def test_the_cache_holds_each_number_type_under_its_own_name(cache):
 def test_what_is_lost_is_compiled_again(cache):
     (lost,) = cache.rglob("*normalise_trace*.1.nbc")
     lost.unlink()
-    assert in_python(SOME + COMPILE, cache) == ["1", "False", "True"]
+    assert in_python(SOME + COMPILE, cache)[0] == "1"
     assert lost.exists()
 
 

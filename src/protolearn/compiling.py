@@ -29,8 +29,11 @@ NUMBERS = ("float32", "float64")
 _SETTINGS: Any = config
 _REMEDY = "set NUMBA_CACHE_DIR to a folder that can be written, for every later process too"
 _PATIENCE = 5.0
+# Their fits need functions without a signature and no others, so that they need not wait for the others.
+_ALONE = ("LMNN", "NearestPrototype")
 
-Task = tuple[Compiled, str]
+# A function and a number type, or an estimator.
+Task = tuple[Compiled, str] | tuple[str]
 Watch = Callable[[float], None]
 
 
@@ -118,19 +121,20 @@ def compile_everything(
         raise CannotCompile("NUMBA_DISABLE_JIT is set, with which numba compiles nothing; unset it.")
     with _kept_or_a_sentence():
         chosen = every_compiled() if functions is None else functions
+        fitted = protolearn.__all__ if estimators is None else estimators
         folder = cache_folder(chosen)
-        missing = [(one, number) for one, number in _tasks(chosen) if not _is_cached(one, number)]
-        _compile(missing, jobs, watch or (lambda share: None))
+        missing = [(one, number) for one, number in _for_each_number(chosen) if not _is_cached(one, number)]
+        alone = [(name,) for name in fitted if name in _ALONE and jobs > 1 and missing]
+        names = _compile([*alone, *missing], jobs, watch or (lambda share: None))
         with event.install_listener("numba:compile", _Compiling()) as compiling:
             # From the cache; what should not have got there is compiled here.
             for one, number in missing:
                 one.of(number)
-            call_helpers(protolearn.__all__ if estimators is None else estimators)
-    names = compiling.names | {_name(one.function) for one, _ in missing}
-    return Outcome(len(names), time.perf_counter() - begin, folder)
+            call_helpers(fitted)
+    return Outcome(len(names | compiling.names), time.perf_counter() - begin, folder)
 
 
-def _tasks(functions: Sequence[Compiled]) -> Iterator[Task]:
+def _for_each_number(functions: Sequence[Compiled]) -> Iterator[tuple[Compiled, str]]:
     """Each function for each number type; once, where its signature is the same for all (losses of two distances)."""
     for one in functions:
         signatures = {one.signature(getattr(types, number)): number for number in reversed(NUMBERS)}
@@ -229,28 +233,44 @@ def _is_cached(one: Compiled, number: str) -> bool:
     return True
 
 
-def _compile(tasks: Sequence[Task], jobs: int, watch: Watch) -> None:
-    """Compile functions into the cache, here or in several processes."""
-    costs = [cost(one) for one, _ in tasks]
+def _compile(tasks: Sequence[Task], jobs: int, watch: Watch) -> set[str]:
+    """Compile into the cache, here or in several processes; the names of what was compiled."""
+    costs = [cost(task[0]) if isinstance(task[0], Compiled) else 0 for task in tasks]
+    names: set[str] = set()
     whole, done = sum(costs), 0
     jobs = min(jobs, len(tasks))
     finished = _in_processes(tasks, jobs) if jobs > 1 else _in_turn(tasks)
     # Closed at once where it is interrupted between two tasks, so that the other processes end.
     with _heard_in_any_case() as end_if_asked, closing(finished):
-        for number in finished:
+        for number, compiled in finished:
             end_if_asked()
+            names |= compiled
             done += costs[number]
             watch(done / whole)
+    return names
 
 
-def _in_turn(tasks: Sequence[Task]) -> Generator[int, None, None]:
-    for number, (one, dtype) in enumerate(tasks):
-        one.of(dtype)
-        yield number
+def _compile_one(*task: Any) -> set[str]:
+    with event.install_listener("numba:compile", _Compiling()) as compiling:
+        if isinstance(task[0], str):
+            call_helpers(task)
+        else:
+            one, number = task
+            one.of(number)
+    return compiling.names
 
 
-def _in_processes(tasks: Sequence[Task], jobs: int) -> Generator[int, None, None]:
-    """Numbers of tasks as they are done, by this process and others; each takes the next one when it is free."""
+# The number of a task that is done, and what was compiled for it.
+Done = tuple[int, set[str]]
+
+
+def _in_turn(tasks: Sequence[Task]) -> Generator[Done, None, None]:
+    for number, task in enumerate(tasks):
+        yield number, _compile_one(*task)
+
+
+def _in_processes(tasks: Sequence[Task], jobs: int) -> Generator[Done, None, None]:
+    """Tasks as they are done, by this process and others; each takes the next one when it is free."""
     context = get_context("spawn")
     lock = context.Lock()
     others = set(active_children())
@@ -263,12 +283,10 @@ def _in_processes(tasks: Sequence[Task], jobs: int) -> Generator[int, None, None
                 # What can be cancelled, no other process has taken.
                 if future.cancel():
                     del waiting[future]
-                    _compile_one(*tasks[number])
-                    yield number
+                    yield number, _compile_one(*tasks[number])
                 yield from _done(waiting)
         for future in as_completed(list(waiting)):
-            future.result()
-            yield waiting[future]
+            yield waiting[future], future.result()
     except BrokenProcessPool as error:
         raise CannotCompile(
             "a process that compiled was ended from outside, as happens where memory is short; take fewer --jobs "
@@ -287,11 +305,10 @@ def _in_processes(tasks: Sequence[Task], jobs: int) -> Generator[int, None, None
         pool.shutdown()
 
 
-def _done(waiting: dict[Future, int]) -> Iterator[int]:
+def _done(waiting: dict[Future, int]) -> Iterator[Done]:
     """Take those out that are done."""
     for future in [future for future in waiting if future.done()]:
-        future.result()
-        yield waiting.pop(future)
+        yield waiting.pop(future), future.result()
 
 
 @contextmanager
@@ -361,7 +378,3 @@ def _alone(method: Callable, lock: Any) -> Callable:
             return method(*arguments)
 
     return with_lock
-
-
-def _compile_one(one: Compiled, number: str) -> None:
-    one.of(number)
