@@ -182,6 +182,16 @@ def test_the_lock_of_the_cache_is_taken_off_again():
     assert (IndexDataCacheFile.load, IndexDataCacheFile.save) == plain
 
 
+def test_a_lock_that_nobody_gives_back_is_passed_over(monkeypatch):
+    monkeypatch.setattr(compiling, "_PATIENCE", 0.05)
+    lock = threading.Lock()
+    assert compiling._alone(lambda: "read", lock)() == "read"
+    assert not lock.locked()
+    lock.acquire()
+    assert compiling._alone(lambda: "read", lock)() == "read"
+    assert lock.locked()
+
+
 def test_ctrl_c_that_is_lost_is_raised_again():
     """As it is where it comes while Python clears an object away."""
     with compiling._heard_in_any_case() as end_if_asked:

@@ -374,7 +374,12 @@ def _one_at_a_time(lock: Any) -> Iterator[None]:
 
 def _alone(method: Callable, lock: Any) -> Callable:
     def with_lock(*arguments: Any) -> Any:
-        with lock:
+        # A process that was ended from outside may have taken the lock with it.
+        taken = lock.acquire(timeout=_PATIENCE)
+        try:
             return method(*arguments)
+        finally:
+            if taken:
+                lock.release()
 
     return with_lock
