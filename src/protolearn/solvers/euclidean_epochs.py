@@ -62,7 +62,8 @@ def measure(x, W, by_column, n_prototypes, D):
     """All distances, infinite behind the last prototype."""
     if by_column:
         distances_to_columns(x, W, D)
-        D[n_prototypes:] = np.inf
+        for i in range(n_prototypes, D.shape[0]):
+            D[i] = np.inf
     else:
         distances_to_rows(x, W, D)
 

@@ -88,7 +88,11 @@ def index_of(D, d):
 def room_to_search(n_prototypes, X):
     """Room for distances, padded with infinity to a multiple of 16, and for the two folds that a search makes."""
     q = (n_prototypes + 15) // 16
-    return np.full(16 * q, np.inf, X.dtype), np.empty(4 * q, X.dtype), np.empty(q, X.dtype)
+    padded = np.empty(16 * q, X.dtype)
+    # By a loop: np.full takes a quarter of a second to compile.
+    for i in range(16 * q):
+        padded[i] = np.inf
+    return padded, np.empty(4 * q, X.dtype), np.empty(q, X.dtype)
 
 
 @inline
