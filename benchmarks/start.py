@@ -55,9 +55,9 @@ from protolearn.compiling import compile_everything, every_compiled
 compile_everything(2, functions=every_compiled(){some}, estimators={estimators})
 """
 
-# The settings of the rows.
 # Each takes seconds to a minute.
 _COLD_REPEATS = 3
+# The settings of the rows.
 COLD, WARM, LATER, BY_COMMAND = "empty cache", "warm", "a later fit", "two processes, empty cache"
 
 
@@ -173,7 +173,7 @@ def draw(rows: Sequence[Measurement], path: Path) -> None:
 CASE = Case(
     name="start",
     line="start-up: import, the first fit of every estimator with an empty and a warm compile cache, all compiling",
-    duration="9 minutes",
+    duration="25 minutes",
     parts={
         "import": partial(importing, "import"),
         "compile": partial(everything, "compile"),
