@@ -84,11 +84,10 @@ def first_fit(name: str, request: Request) -> list[Measurement]:
     """Of an estimator with its defaults: with an empty compile cache, then with a full one, and a later fit."""
     code = FIRST_FIT.format(name=name)
     rows = []
-    for repeat in range(min(request.repeats, _COLD_REPEATS)):
-        with tempfile.TemporaryDirectory() as cache:
+    with tempfile.TemporaryDirectory() as folder:
+        for repeat in range(min(request.repeats, _COLD_REPEATS)):
+            cache = f"{folder}/{repeat}"
             rows.append(_row(name, name, COLD, _output(code, cache)[0], repeat))
-    with tempfile.TemporaryDirectory() as cache:
-        _output(code, cache)
         for repeat in range(request.repeats):
             first, later = _output(code, cache)
             rows += [_row(name, name, WARM, first, repeat), _row(name, name, LATER, later, repeat)]

@@ -14,14 +14,14 @@ from dataclasses import replace
 import numpy as np
 from numba import types
 
-from protolearn.compiled import compiled, matrix, vector, vectorised
+from protolearn.compiled import compiled, vector, vectorised
 from protolearn.losses import Loss, PairLoss
 from protolearn.losses.base import pair_signature
 from protolearn.metrics import Metric
 from protolearn.metrics.base import Packed
 from protolearn.metrics.euclidean import Euclidean
 from protolearn.prototypes import PrototypeSet
-from protolearn.solvers.kernels import class_starts, fold, least
+from protolearn.solvers.kernels import class_starts, fold, in_place_types, least
 
 # Where the matrix product pays: 1.1 to 1.4 times as fast from here on, 0.6 to 1.0 below.
 _LEAST_PROTOTYPES = 100
@@ -89,13 +89,7 @@ def _add(base, products, n, bounds):
 
 @compiled(
     lambda number: types.int64(
-        matrix(number),  # X
-        vector(types.int64),  # row of X of each presentation
-        vector(types.int64),  # y
-        vector(types.float64),  # share of a step
-        vector(types.float64),  # eta of each presentation
-        vector(types.float64),  # slope of each presentation
-        matrix(number),  # W, prototypes by class
+        *in_place_types(number),  # W has the prototypes by class, as rows
         vector(types.int64),  # where each class begins in W
         types.float64,  # limit
         types.FunctionType(pair_signature(number)),

@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 from numba import types
 
-from protolearn.compiled import compiled, inline, matrix, vector, vectorised
+from protolearn.compiled import compiled, inline, vector, vectorised
 from protolearn.losses.base import pair_signature, rule_signature
 from protolearn.metrics.euclidean import distances_to_columns, distances_to_rows, move_column, move_row
 from protolearn.solvers.kernels import (
     all_below,
+    in_place_types,
     nearest_of,
     own_and_rival_by_class,
     room_to_search,
@@ -28,13 +29,7 @@ _AT_A_TIME = 32
 def euclidean_signature(number: Any, loss: Any) -> Any:
     """What these epochs take, with the type of the loss."""
     return types.int64(
-        matrix(number),  # X
-        vector(types.int64),  # row of X of each presentation
-        vector(types.int64),  # y
-        vector(types.float64),  # share of a step
-        vector(types.float64),  # eta of each presentation
-        vector(types.float64),  # slope of each presentation
-        matrix(number),  # W
+        *in_place_types(number),
         types.boolean,  # whether a prototype is a column of W
         vector(types.int64),  # labels
         vector(types.int64),  # where each class begins

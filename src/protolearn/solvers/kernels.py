@@ -153,6 +153,19 @@ def epoch_signature(number: Any, loss: Any, *, functions: bool = True) -> Any:
     )
 
 
+def in_place_types(number: Any) -> tuple[Any, ...]:
+    """What the epochs that read the rows of X where they are take first."""
+    return (
+        matrix(number),  # X
+        vector(types.int64),  # row of X of each presentation
+        vector(types.int64),  # y
+        vector(types.float64),  # share of a step
+        vector(types.float64),  # eta of each presentation
+        vector(types.float64),  # slope of each presentation
+        matrix(number),  # W
+    )
+
+
 @compiled(lambda number: epoch_signature(number, types.FunctionType(pair_signature(number))))
 def pair_epoch(
     X, y, share, eta, rho, slope, W, T, slot, labels, starts, work, G, total, limit, fill, step, finish, loss,
