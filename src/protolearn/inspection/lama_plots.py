@@ -30,7 +30,9 @@ def draw_rounds(ax: Any, curves: Mapping[tuple[str, str], Mapping[str, np.ndarra
         column = axes[:, sets.index(name)]
         for axis, (key, label) in zip(column, _ROWS, strict=True):
             if key == "norm":
-                axis.plot(np.arange(1, len(curve["norm"]) + 1), curve["norm"], label=setting)
+                norm = curve["norm"]
+                # A line through one point is nothing to see.
+                axis.plot(np.arange(1, len(norm) + 1), norm, label=setting, marker="." if len(norm) == 1 else "")
                 axis.set_yscale("log")
             else:
                 x, y = _zigzag(curve[f"{key}_before"], curve[key])
