@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -57,6 +58,16 @@ class PrototypeSet:
             together = members[-1] - members[0] == len(members) - 1
             groups.append((int(slot), slice(members[0], members[-1] + 1) if together else members))
         return groups
+
+    @cached_property
+    def _derived(self) -> dict[Callable[[PrototypeSet], Any], Any]:
+        return {}
+
+    def derived(self, function: Callable[[PrototypeSet], Any]) -> Any:
+        """`function(self)`, kept: what a metric computes of the prototypes alone is the same for all blocks."""
+        if function not in self._derived:
+            self._derived[function] = function(self)
+        return self._derived[function]
 
     def moved(self, positions: np.ndarray, theta: np.ndarray) -> PrototypeSet:
         """The same prototypes elsewhere, under other metric parameters."""

@@ -5,7 +5,10 @@ import pytest
 
 from problems import ALL_METRICS, random_problem
 from protolearn.data import TrainingSet
-from protolearn.metrics.pulls import PairPull, add_scatter
+from protolearn.metrics.omega import Omega
+from protolearn.metrics.pulls import PairPull
+from protolearn.metrics.scatter import add_scatter
+from protolearn.prototypes import PrototypeSet
 
 NUMBERS = [np.float32, np.float64]
 
@@ -43,6 +46,23 @@ def test_distances_by_prototype_are_the_distances(metric):
     np.testing.assert_allclose(found.T, metric.distances(data.X, prototypes), atol=1e-12)
     by_row = metric.distances_of_row(prototypes)
     np.testing.assert_allclose(found.T, [by_row(x) for x in data.X], atol=1e-12)
+
+
+@pytest.mark.parametrize("rows", [64, 8])
+def test_half_of_lambda_measures_as_the_map_does_also_in_float32(rows):
+    rng = np.random.default_rng(0)
+    # From directions that count to some that hardly do, as Omega is after training.
+    axes = np.linalg.qr(rng.normal(size=(64, 64)))[0]
+    omega = rng.normal(size=(rows, 64)) @ (axes * np.geomspace(1.0, 1e-3, 64)) @ axes.T
+    labels = np.arange(20) % 2
+    X, W = rng.normal(size=(300, 64)), rng.normal(size=(20, 64))
+    exact = ((X[:, None] @ omega.T - W @ omega.T) ** 2).sum(axis=2)
+    found = []
+    for dtype in NUMBERS:
+        prototypes = PrototypeSet(W.astype(dtype), labels, omega[None].astype(dtype), np.zeros(20, dtype=np.int64))
+        found.append(Omega().distances_by_prototype(X.astype(dtype), prototypes).T)
+    np.testing.assert_allclose(found[0], exact, rtol=2e-5)
+    np.testing.assert_allclose(found[1], exact, rtol=1e-12)
 
 
 @pytest.mark.parametrize("metric", list(ALL_METRICS))

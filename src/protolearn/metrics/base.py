@@ -203,15 +203,19 @@ def centred(X: np.ndarray, prototypes: PrototypeSet) -> tuple[np.ndarray, np.nda
 
 def expanded_distances(X: np.ndarray, positions: np.ndarray) -> np.ndarray:
     """|x|^2 - 2 x'm + |m|^2 by one matrix product, rounding below zero clipped."""
-    D = X @ positions.T
     row_norms, column_norms = np.einsum("ij,ij->i", X, X), np.einsum("ij,ij->i", positions, positions)
-    if D.size >= _WORTH_A_LOOP and D.flags.c_contiguous:
-        distances_from_products(D, row_norms, column_norms)
-        return D
-    D *= -2.0
-    D += row_norms[:, None]
-    D += column_norms
-    return np.maximum(D, 0.0, out=D)
+    return distances_of(X @ positions.T, row_norms, column_norms[None], np.zeros(len(X), dtype=np.int64))
+
+
+def distances_of(products: np.ndarray, row_norms: np.ndarray, norms: np.ndarray, slot: np.ndarray) -> np.ndarray:
+    """max(row_norms_r - 2 products_rc + norms_(slot_r)c, 0), in place of the products."""
+    if products.size >= _WORTH_A_LOOP and products.flags.c_contiguous:
+        distances_from_products(products, row_norms, norms, slot)
+        return products
+    products *= -2.0
+    products += row_norms[:, None]
+    products += norms[slot] if len(norms) > 1 else norms
+    return np.maximum(products, 0.0, out=products)
 
 
 def inner_products(one: np.ndarray, other: np.ndarray) -> np.ndarray:
@@ -231,12 +235,13 @@ def squared_differences(positions: np.ndarray) -> Callable[[np.ndarray], np.ndar
 
 
 @njit(cache=True, nogil=True)
-def distances_from_products(D, row_norms, column_norms):
-    """D = max(|x|^2 - 2 D + |m|^2, 0) in one pass instead of four, rounded as numpy rounds it; NaN stays NaN."""
+def distances_from_products(D, row_norms, norms, slot):
+    """`distances_of` in one pass instead of four, rounded as numpy rounds it; NaN stays NaN."""
     number = D.dtype.type
     n, m = D.shape
     for r in range(n):
         norm = row_norms[r]
+        column_norms = norms[slot[r]]
         for i in range(m):
             d = (number(-2) * D[r, i] + norm) + column_norms[i]
             D[r, i] = number(0) if d < number(0) else d

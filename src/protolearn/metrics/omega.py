@@ -14,6 +14,7 @@ from protolearn.metrics.base import (
     Metric,
     Packed,
     centred,
+    distances_of,
     expanded_distances,
     fill_signature,
     finish_signature,
@@ -21,7 +22,8 @@ from protolearn.metrics.base import (
     squared_differences,
     step_signature,
 )
-from protolearn.metrics.pulls import Pull, add_scatter, weights_by_slot
+from protolearn.metrics.pulls import Pull, weights_by_slot
+from protolearn.metrics.scatter import add_scatter, quadratic_form
 from protolearn.parameters import check_count
 from protolearn.prototypes import PrototypeSet
 
@@ -89,31 +91,17 @@ class Omega(Metric):
 
     def distances_by_prototype(self, X: np.ndarray, prototypes: PrototypeSet) -> np.ndarray:
         X, W = centred(X, prototypes)
-        if len(prototypes.theta) == 1:
-            omega = prototypes.theta[0]
-            return expanded_distances(W @ omega.T, X @ omega.T)
-        # |Omega x|^2 for each slot, and all products x' Lambda m together.
+        forms: _Forms = prototypes.derived(_forms)
         squares = np.empty((len(prototypes.theta), len(X)), dtype=np.result_type(X, W))
-        turned = np.empty_like(W)
-        constants = np.empty(len(W), dtype=W.dtype)
-        for slot, members in prototypes.groups:
-            omega = prototypes.theta[slot]
-            mapped, W_mapped = X @ omega.T, W[members] @ omega.T
-            np.einsum("ij,ij->i", mapped, mapped, out=squares[slot])
-            np.einsum("ij,ij->i", W_mapped, W_mapped, out=constants[members])
-            turned[members] = W_mapped @ omega
-        D = turned @ X.T
-        D *= -2.0
-        D += squares[prototypes.slot]
-        D += constants[:, None]
-        return np.maximum(D, 0.0, out=D)
+        for slot, form in forms.quadratic.items():
+            squares[slot] = form(X)
+        return distances_of(forms.linear @ X.T, forms.constants, squares, prototypes.slot)
 
     def linear_forms(self, prototypes: PrototypeSet) -> tuple[np.ndarray, np.ndarray] | None:
         if len(prototypes.theta) > 1:
             return None
-        omega = prototypes.theta[0]
-        mapped = prototypes.centring[1] @ omega.T
-        return -2.0 * mapped @ omega, np.einsum("ij,ij->i", mapped, mapped)
+        forms: _Forms = prototypes.derived(_forms)
+        return -2.0 * forms.linear, forms.constants
 
     def distances_of_row(self, prototypes: PrototypeSet) -> Callable[[np.ndarray], np.ndarray]:
         theta, slot = prototypes.theta, prototypes.slot
@@ -138,18 +126,18 @@ class Omega(Metric):
 
     def gradient_of(self, prototypes: PrototypeSet, moments: tuple[np.ndarray, ...]) -> tuple[np.ndarray, np.ndarray]:
         first, mass, scatter = moments
-        W = prototypes.centring[1].astype(first.dtype)
-        theta = np.zeros_like(prototypes.theta)
+        W = prototypes.centring[1]
+        dtype = prototypes.theta.dtype
+        # sum c v v' by its products: x x' over the samples, less x m' + m x' - m m' over the prototypes.
+        theta = prototypes.theta @ scatter.astype(dtype)
         positions = np.empty_like(prototypes.positions)
-        away = first - mass[:, None] * W
+        away = (first - mass[:, None] * W).astype(dtype)
+        mixed = (first - 0.5 * mass[:, None] * W).astype(dtype)
         for slot, members in prototypes.groups:
-            omega, w = prototypes.theta[slot], W[members]
-            positions[members] = -2.0 * (away[members].astype(omega.dtype) @ omega.T) @ omega
-            # sum c v v' by its products: x x' over the samples, x m' + m x' - m m' over the prototypes.
-            mixed = (first[members] - 0.5 * mass[members, None] * w).T @ w
-            total = scatter[slot] - mixed - mixed.T
-            theta[slot] = 2.0 * omega @ total.astype(omega.dtype)
-        return positions, theta
+            omega, w, products = prototypes.theta[slot], W[members], mixed[members]
+            positions[members] = -2.0 * (away[members] @ omega.T) @ omega
+            theta[slot] -= (omega @ products.T) @ w + (omega @ w.T) @ products
+        return positions, 2.0 * theta
 
     def project(self, theta: np.ndarray) -> np.ndarray:
         squares = inner_products(theta, theta)
@@ -179,6 +167,44 @@ class Omega(Metric):
 METRICS.add("omega", Omega())
 METRICS.add("class_omega", Omega(scope="class"))
 METRICS.add("local_omega", Omega(scope="prototype"))
+
+
+@dataclass(frozen=True)
+class _Forms:
+    """D_i = x' Lambda x - 2 (Lambda m_i)'x + m_i' Lambda m_i, x and m_i from `prototypes.centring`.
+
+    quadratic : for each slot in use the function of a block that gives x' Lambda x of its rows
+    linear : Lambda m_i, one prototype a row
+    constants : m_i' Lambda m_i
+    """
+
+    quadratic: dict[int, Callable[[np.ndarray], np.ndarray]]
+    linear: np.ndarray
+    constants: np.ndarray
+
+
+def _forms(prototypes: PrototypeSet) -> _Forms:
+    W = prototypes.centring[1]
+    linear, constants = np.empty_like(W), np.empty(len(W), dtype=W.dtype)
+    quadratic = {}
+    for slot, members in prototypes.groups:
+        omega = prototypes.theta[slot]
+        mapped = W[members] @ omega.T
+        linear[members] = mapped @ omega
+        constants[members] = _squared_lengths(mapped)
+        quadratic[slot] = _squares_after(omega)
+    return _Forms(quadratic, linear, constants)
+
+
+def _squares_after(omega: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+    """The function of a block that gives |Omega x|^2 of its rows, by the map or by Lambda, whichever is shorter."""
+    if 2 * omega.shape[0] > omega.shape[1]:
+        return quadratic_form(omega.T @ omega)
+    return lambda X: _squared_lengths(X @ omega.T)
+
+
+def _squared_lengths(X: np.ndarray) -> np.ndarray:
+    return np.einsum("ij,ij->i", X, X)
 
 
 @compiled(fill_signature, fastmath=VECTORISED)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numba import types
 
-from protolearn.compiled import VECTORISED, compiled, constant_matrix, matrix, vector
+from protolearn.compiled import VECTORISED, compiled, constant_matrix, matrix
 from protolearn.prototypes import PrototypeSet
 
 
@@ -71,12 +71,13 @@ Pull = np.ndarray | PairPull
 def add_pairs(X, indices, values, sums):
     """sums[i] += values[n, 0 or 1] X[n] for the two prototypes i of each row n."""
     for n in range(X.shape[0]):
+        x = X[n]
         for side in range(2):
             c = values[n, side]
             if c != 0:
                 row = sums[indices[n, side]]
-                for j in range(X.shape[1]):
-                    row[j] += c * X[n, j]
+                for j in range(x.shape[0]):
+                    row[j] += c * x[j]
 
 
 def weights_by_slot(pull: Pull, prototypes: PrototypeSet) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
@@ -100,44 +101,3 @@ def weights_by_slot(pull: Pull, prototypes: PrototypeSet) -> Iterator[tuple[int,
         for slot, members in prototypes.groups:
             sums = pull[:, members].sum(axis=1)
             yield slot, np.arange(len(sums)), sums
-
-
-def add_scatter(X: np.ndarray, rows: np.ndarray, weights: np.ndarray, total: np.ndarray) -> None:
-    """Add weight x x' for some rows to the total.
-
-    Positive and negative weights apart, each as A'A with A = sqrt(|weight|) x: BLAS then computes one triangle of the
-    symmetric result, half the operations of (weight x)' x.
-    """
-    A = np.empty((len(rows), X.shape[1]), dtype=X.dtype)
-    positive, negative = scale_rows.of(X.dtype)(X, rows, weights, A)
-    if positive:
-        total += A[:positive].T @ A[:positive]
-    if negative < len(A):
-        total -= A[negative:].T @ A[negative:]
-
-
-@compiled(
-    lambda number: types.UniTuple(types.int64, 2)(
-        constant_matrix(number),  # X
-        vector(types.int64),  # rows
-        vector(number),  # weights
-        matrix(number),  # out
-    ),
-    fastmath=VECTORISED,
-)
-def scale_rows(X, rows, weights, out):
-    """sqrt(|weight|) x, rows of positive weight from the front on, of negative from the back; where both end."""
-    front, back = 0, out.shape[0]
-    for n in range(rows.shape[0]):
-        if weights[n] == 0:
-            continue
-        if weights[n] < 0:
-            back -= 1
-            at = back
-        else:
-            at = front
-            front += 1
-        factor = np.sqrt(abs(weights[n]))
-        for j in range(out.shape[1]):
-            out[at, j] = factor * X[rows[n], j]
-    return front, back
