@@ -234,7 +234,7 @@ class TrainingSet(Samples):
         bits = np.uint32 if self.dtype == np.float32 else np.uint64
         for rows, block in row_blocks(self.X, self.n_features, self.dtype):
             # Adding zero turns -0.0 into 0.0, which equals it but has other bits.
-            keys[rows] = ((block + 0).view(bits).astype(np.uint64) * factors).sum(axis=1, dtype=np.uint64)
+            keys[rows] = np.einsum("ij,j->i", (block + 0).view(bits).astype(np.uint64), factors)
         keys ^= (self.y.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
         # The low bits of a product depend on the low bits of its factors only: fold the high half into them.
         keys ^= keys >> np.uint64(32)

@@ -23,6 +23,8 @@ SCOPES = ("global", "class", "prototype")
 NORMALIZATIONS = ("mean", "sum")
 # Distances of one block from which a compiled loop pays for being compiled.
 _WORTH_A_LOOP = 20_000
+# Numbers of a row from which BLAS pays for being called.
+_WORTH_A_CALL = 48
 # Samples that are compared with all prototypes at a time.
 _AT_A_TIME = 1024
 
@@ -203,7 +205,7 @@ def centred(X: np.ndarray, prototypes: PrototypeSet) -> tuple[np.ndarray, np.nda
 
 def expanded_distances(X: np.ndarray, positions: np.ndarray) -> np.ndarray:
     """|x|^2 - 2 x'm + |m|^2 by one matrix product, rounding below zero clipped."""
-    row_norms, column_norms = np.einsum("ij,ij->i", X, X), np.einsum("ij,ij->i", positions, positions)
+    row_norms, column_norms = row_products(X, X), row_products(positions, positions)
     return distances_of(X @ positions.T, row_norms, column_norms[None], np.zeros(len(X), dtype=np.int64))
 
 
@@ -218,9 +220,17 @@ def distances_of(products: np.ndarray, row_norms: np.ndarray, norms: np.ndarray,
     return np.maximum(products, 0.0, out=products)
 
 
+def row_products(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """The inner product of each row of one matrix with the same row of another."""
+    if one.shape[1] < _WORTH_A_CALL:
+        return np.einsum("ij,ij->i", one, other)
+    # By BLAS, row by row: half the time.
+    return (one[:, None] @ other[:, :, None]).reshape(len(one))
+
+
 def inner_products(one: np.ndarray, other: np.ndarray) -> np.ndarray:
     """Sums of the products of two sets of metric parameters, slot by slot, in a shape that multiplies either."""
-    sums = np.einsum("ij,ij->i", one.reshape(len(one), -1), other.reshape(len(other), -1))
+    sums = row_products(one.reshape(len(one), -1), other.reshape(len(other), -1))
     return sums.reshape(-1, *(1,) * (one.ndim - 1))
 
 

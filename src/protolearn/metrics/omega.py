@@ -19,6 +19,7 @@ from protolearn.metrics.base import (
     fill_signature,
     finish_signature,
     inner_products,
+    row_products,
     squared_differences,
     step_signature,
 )
@@ -191,7 +192,7 @@ def _forms(prototypes: PrototypeSet) -> _Forms:
         omega = prototypes.theta[slot]
         mapped = W[members] @ omega.T
         linear[members] = mapped @ omega
-        constants[members] = _squared_lengths(mapped)
+        constants[members] = row_products(mapped, mapped)
         quadratic[slot] = _squares_after(omega)
     return _Forms(quadratic, linear, constants)
 
@@ -200,11 +201,7 @@ def _squares_after(omega: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
     """The function of a block that gives |Omega x|^2 of its rows, by the map or by Lambda, whichever is shorter."""
     if 2 * omega.shape[0] > omega.shape[1]:
         return quadratic_form(omega.T @ omega)
-    return lambda X: _squared_lengths(X @ omega.T)
-
-
-def _squared_lengths(X: np.ndarray) -> np.ndarray:
-    return np.einsum("ij,ij->i", X, X)
+    return lambda X: row_products(mapped := X @ omega.T, mapped)
 
 
 @compiled(fill_signature, fastmath=VECTORISED)

@@ -9,6 +9,7 @@ from numba import types
 from scipy.linalg.blas import get_blas_funcs
 
 from protolearn.compiled import VECTORISED, compiled, constant_matrix, matrix, vector
+from protolearn.metrics.base import row_products
 
 
 def quadratic_form(S: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
@@ -22,7 +23,7 @@ def quadratic_form(S: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
     (trmm,) = get_blas_funcs(("trmm",), (half,))
 
     def of_rows(X: np.ndarray) -> np.ndarray:
-        forms = np.einsum("ij,ij->i", X, trmm(1.0, half.T, X.T).T)
+        forms = row_products(X, trmm(1.0, half.T, X.T).T)
         forms *= 2.0
         return forms
 
