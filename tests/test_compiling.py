@@ -47,7 +47,7 @@ def in_python(code, cache, **more):
 
 def test_every_compiled_function_is_found():
     found = every_compiled()
-    written = sum(len(re.findall(r"(?m)^ *@compiled\b", path.read_text())) for path in SOURCE.rglob("*.py"))
+    written = sum(len(re.findall(r"(?m)^( *@|\w+ = )compiled\(", path.read_text())) for path in SOURCE.rglob("*.py"))
     assert len(found) == len({id(one) for one in found}) == written
     # Processes are told by pickles what to compile.
     assert all(pickle.loads(pickle.dumps(one)) is one for one in found)

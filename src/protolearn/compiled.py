@@ -71,13 +71,22 @@ class Compiled:
     package compiles nothing.
     """
 
-    def __init__(self, function: Callable, signature: Choose, *, fastmath: Any = False, cache: bool = True) -> None:
+    def __init__(
+        self,
+        function: Callable,
+        signature: Choose,
+        *,
+        fastmath: Any = False,
+        cache: bool = True,
+        name: str | None = None,
+    ) -> None:
         self.function = getattr(function, "py_func", function)
         self.signature = signature
         self.fastmath = set(fastmath) if fastmath else False
         self.cache = cache
         self.__doc__ = self.function.__doc__
-        self.__name__ = self.function.__name__
+        self.__name__ = name or self.function.__name__
+        self.__qualname__ = name or self.function.__qualname__
         self.__module__ = self.function.__module__
         self._for_number = lru_cache(maxsize=None)(self._compile)
         self._argument_for_number = lru_cache(maxsize=None)(self._as_argument)
@@ -109,8 +118,8 @@ class Compiled:
         return Argument(function, self.signature(number))
 
     def __reduce__(self) -> tuple:
-        if _found(self.__module__, self.function.__qualname__) is self:
-            return _found, (self.__module__, self.function.__qualname__)
+        if _found(self.__module__, self.__qualname__) is self:
+            return _found, (self.__module__, self.__qualname__)
         return _rebuilt, (self.function, self.signature, self.fastmath, self.cache)
 
 
@@ -165,11 +174,14 @@ def _rebuilt(function: Callable, signature: Choose, fastmath: Any, cache: bool) 
     return _REBUILT[key]
 
 
-def compiled(signature: Choose, *, fastmath: Any = False) -> Callable[[Callable], Compiled]:
-    """Decorate a function that numba compiles for `signature(number)` when it is first needed."""
+def compiled(signature: Choose, *, fastmath: Any = False, name: str | None = None) -> Callable[[Callable], Compiled]:
+    """Decorate a function that numba compiles for `signature(number)` when it is first needed.
+
+    name : where a function that has several signatures is found in its module with this one
+    """
 
     def wrap(function: Callable) -> Compiled:
-        return Compiled(function, signature, fastmath=fastmath)
+        return Compiled(function, signature, fastmath=fastmath, name=name)
 
     return wrap
 

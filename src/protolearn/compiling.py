@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from multiprocessing import active_children, get_context
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -82,8 +83,9 @@ def cost(one: Compiled) -> int:
         if code not in codes:
             codes[code] = len(code.co_code)
             for name in code.co_names:
-                called = getattr(function.__globals__.get(name), "py_func", None)
-                if called is not None:
+                value = function.__globals__.get(name)
+                called = getattr(value, "py_func", value)
+                if isinstance(called, FunctionType):
                     add(called)
 
     add(one.function)

@@ -34,7 +34,7 @@ def learn(data, start, loss, rate=0.05):
 @pytest.mark.parametrize("by_column", [False, True])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_the_same_steps_as_with_functions(monkeypatch, loss, by_column, dtype):
-    monkeypatch.setattr(euclidean_file, "across_prototypes", lambda *sizes: by_column)
+    monkeypatch.setattr(online, "across_prototypes", lambda *sizes, **moves: by_column)
     data, start = problem(dtype=dtype)
     fast = learn(data, start, loss)
     plain_epoch = rule_epoch if loss in RULES else pair_epoch
@@ -53,7 +53,8 @@ def test_rows_and_columns_make_the_same_steps(monkeypatch, loss, d, per_class):
     data, start = problem(d, per_class)
     found = []
     for by_column in (False, True):
-        monkeypatch.setattr(euclidean_file, "across_prototypes", lambda *sizes, by_column=by_column: by_column)
+        for file in (online, euclidean_file):
+            monkeypatch.setattr(file, "across_prototypes", lambda *sizes, by_column=by_column, **moves: by_column)
         found.append(learn(data, start, loss).prototypes.positions)
     np.testing.assert_allclose(found[0], found[1], atol=1e-12)
 

@@ -14,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 from numba import types
 
-from protolearn.compiled import compiled, vector, vectorised
+from protolearn.compiled import compiled, matrix, vector, vectorised
 from protolearn.losses import Loss, PairLoss
 from protolearn.losses.base import pair_signature
 from protolearn.metrics import Metric
@@ -89,7 +89,8 @@ def _add(base, products, n, bounds):
 
 @compiled(
     lambda number: types.int64(
-        *in_place_types(number),  # W has the prototypes by class, as rows
+        *in_place_types(number),
+        matrix(number),  # W, the prototypes by class, as rows
         vector(types.int64),  # where each class begins in W
         types.float64,  # limit
         types.FunctionType(pair_signature(number)),

@@ -162,7 +162,6 @@ def in_place_types(number: Any) -> tuple[Any, ...]:
         vector(types.float64),  # share of a step
         vector(types.float64),  # eta of each presentation
         vector(types.float64),  # slope of each presentation
-        matrix(number),  # W
     )
 
 

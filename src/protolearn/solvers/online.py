@@ -9,14 +9,21 @@ from protolearn.data import TrainingSet, block_rows, index_type, shuffled
 from protolearn.losses import FieldLoss, Loss, NearestLoss
 from protolearn.metrics import Metric
 from protolearn.metrics.base import Packed
-from protolearn.metrics.euclidean import Euclidean
+from protolearn.metrics.euclidean import Euclidean, across_prototypes
 from protolearn.metrics.omega import Omega
 from protolearn.prototypes import PrototypeSet
 from protolearn.schedules import annealed
 from protolearn.solvers.ahead import ahead_epoch, looks_ahead, pack_rows, rows_ahead
 from protolearn.solvers.base import DIVERGED, SOLVERS, WORSE, LossWatch, Objective, Plan, Solution
 from protolearn.solvers.batch import classification_error
-from protolearn.solvers.euclidean_epochs import euclidean_pair_epoch, euclidean_rule_epoch
+from protolearn.solvers.euclidean_epochs import (
+    BY_COLUMN,
+    BY_ROW,
+    pair_epoch_by_column,
+    pair_epoch_by_row,
+    rule_epoch_by_column,
+    rule_epoch_by_row,
+)
 from protolearn.solvers.keeping import make_keeper
 from protolearn.solvers.kernels import class_starts, field_epoch, pair_epoch, rule_epoch, searched_by_class
 from protolearn.solvers.omega_epoch import omega_pair_epoch
@@ -131,7 +138,7 @@ class _Stream:
         self.starts = class_starts(start.labels, data.n_classes)
         by_class = len(self.starts) > 0
         ahead = looks_ahead(loss, objective.metric, start)
-        self.kernel = ahead_epoch if ahead else _kernel(loss, objective.metric, by_class)
+        self.kernel = ahead_epoch if ahead else _kernel(loss, objective.metric, start, by_class)
         if self.kernel is pair_epoch:
             self.starts = searched_by_class(start.labels, data.n_classes)
         self.epoch = self.kernel.of(dtype)
@@ -156,7 +163,7 @@ class _Stream:
         if self.kernel is ahead_epoch:
             return pack_rows(metric, prototypes)
         if isinstance(metric, Euclidean) and self.kernel in _EUCLIDEAN:
-            return metric.pack(prototypes, few_move=True)
+            return metric.pack(prototypes, by_column=self.kernel in BY_COLUMN)
         return metric.pack(prototypes)
 
     def loss_at_start(self, rows: np.ndarray) -> float:
@@ -186,7 +193,7 @@ class _Stream:
             rows, whole, eta_or_none, plan.metric_rate * factor, self.objective.slope * growth, values
         )
         self.step += len(rows)
-        finite = np.isfinite(packed.positions).all() and np.isfinite(packed.theta).all()
+        finite = all(np.isfinite(part).all() for part in packed.unpack(packed.positions, packed.theta))
         if shown == len(rows) and finite:
             self._shrink(float(np.sum(eta if share is None else eta * share)))
             return shown
@@ -245,15 +252,14 @@ class _Stream:
             share,
             eta,
             slope,
-            packed.positions,
         )
         learned = (self.plan.limit, self.loss, self.parameters, self.rates)
         if self.kernel is ahead_epoch:
             with one_blas_thread():
                 ahead = min(rows_ahead(len(packed.labels)), len(rows))
-                return self.epoch(*shown, self.starts, *learned, ahead, values)
-        by_column = len(packed.work) > 0
-        return self.epoch(*shown, by_column, packed.labels, self.starts, *learned, self.cap, values)
+                return self.epoch(*shown, packed.positions, self.starts, *learned, ahead, values)
+        W = packed.positions.T if self.kernel in BY_COLUMN else packed.positions
+        return self.epoch(*shown, W, packed.labels, self.starts, *learned, self.cap, values)
 
     def _shrink(self, time: float) -> None:
         """Follow the penalty of the prototypes alone for the sum of the rates just used.
@@ -270,18 +276,20 @@ class _Stream:
 
 
 # Those that have the Euclidean distance built in, and those that call the functions of a metric.
-_EUCLIDEAN = (ahead_epoch, euclidean_pair_epoch, euclidean_rule_epoch)
+_EUCLIDEAN = (ahead_epoch, *BY_ROW, *BY_COLUMN)
 _FOR_ANY_METRIC = (pair_epoch, field_epoch, rule_epoch)
 
 
-def _kernel(loss: Loss, metric: Metric, by_class: bool) -> Compiled:
+def _kernel(loss: Loss, metric: Metric, start: PrototypeSet, by_class: bool) -> Compiled:
     """The epoch of one kind of loss, made for the metric where there is one."""
     if isinstance(loss, FieldLoss):
         return field_epoch
+    by_column = isinstance(metric, Euclidean) and across_prototypes(*start.positions.shape, few_move=True)
     if isinstance(loss, NearestLoss):
-        return euclidean_rule_epoch if isinstance(metric, Euclidean) else rule_epoch
+        euclidean = rule_epoch_by_column if by_column else rule_epoch_by_row
+        return euclidean if isinstance(metric, Euclidean) else rule_epoch
     if by_class and isinstance(metric, Euclidean):
-        return euclidean_pair_epoch
+        return pair_epoch_by_column if by_column else pair_epoch_by_row
     return omega_pair_epoch if by_class and isinstance(metric, Omega) else pair_epoch
 
 
