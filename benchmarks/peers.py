@@ -20,6 +20,8 @@ EPOCHS, PER_CLASS = 30, 5
 _SCALED_SECONDS = 12.0
 # A fit of seconds is repeated often, one of a minute once or twice.
 _ALL_REPEATS_SECONDS = 75.0
+# A measurement is the mean of as many fits as take so long.
+_TOGETHER_SECONDS = 0.5
 # Imports and data, on a machine that may be busy.
 _LOADING_SECONDS = 180.0
 
@@ -151,6 +153,7 @@ def compare(part: str, request: Request) -> list[Measurement]:
     method, _, problem = part.partition("-")
     data, n, path = store(problem, request.folder, PER_CLASS, request.quick)
     epochs = 3 if request.quick else EPOCHS
+    together = 0.0 if request.quick else _TOGETHER_SECONDS
     found: list[Measurement] = []
 
     def row(rival: Rival, measure: str, unit: str, value: float, repeat: int, version: str, note: str) -> Measurement:
@@ -179,7 +182,7 @@ def compare(part: str, request: Request) -> list[Measurement]:
                 if repeat >= entry.repeats:
                     continue
                 try:
-                    answer = entry.worker.ask(10 * request.seconds, do="fit", epochs=entry.epochs)
+                    answer = entry.worker.ask(10 * request.seconds, do="fit", epochs=entry.epochs, seconds=together)
                 except NoAnswer as error:
                     failed(entry.rival, error)
                     entries.remove(entry)

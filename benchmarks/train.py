@@ -52,7 +52,8 @@ CASE = Case(
     than once. The ratio is that of the times of an epoch and sample: the fastest of the peers' settings against
     the fastest of ours that is no less accurate on the test set, and in the note against the fastest of ours in
     the peer's number type; where none is as accurate, our most accurate one, and then it is not met however fast.
-    A fit that would take a minute or more was given fewer epochs, which the note says, and so are fewer rows. One
+    Fits shorter than half a second are repeated for so long, and their mean is one measurement. A fit that would
+    take a minute or more was given fewer epochs, which the note says, and so are fewer rows. One
     thread each; R counts the call alone. LOGM and SVC: whole fits, start included; C 16 and gamma 2^-7 are the
     best of the paper's grid up to gamma 2^-5 on a fifth of the training set that was held out (the paper does not
     print its choice), and libsvm trains a machine for each pair of classes. Some of what is wanted is beyond the

@@ -3,9 +3,9 @@
     python worker.py '{"library": "sklvq", "model": "GLVQ", "data": "digits.npz", ...}'
 
 A line of JSON on the standard input asks for one fit or one prediction, a line on the standard output answers with its
-seconds: {"do": "fit", "epochs": 30} or {"do": "predict"}; {"do": "load"} loads what they need. The file holds X, y,
-X_test, y_test, and W with its labels L, the start that every library gets which takes one. Needs numpy and the library,
-nothing of ours, and old versions do.
+seconds: {"do": "fit", "epochs": 30} or {"do": "predict"}; {"do": "load"} loads what they need. With {"seconds": 0.5}
+fits are repeated for so long, and their mean is the answer. The file holds X, y, X_test, y_test, and W with its labels
+L, the start that every library gets which takes one. Needs numpy and the library, nothing of ours, and old versions do.
 """
 
 import json
@@ -289,16 +289,18 @@ def answers(job):
     kept = {}
 
     def of_fit(request):
-        begin = time.perf_counter()
-        model = fit(request["epochs"])
-        seconds = time.perf_counter() - begin
-        told = {}
-        if isinstance(model, dict):
-            seconds, told = model["seconds"], {"version": model["version"]}
+        # A fit of 40 ms alone measures how cold the caches are when other processes have run for a while.
+        times = []
+        while not times or sum(times) < request.get("seconds", 0.0):
+            begin = time.perf_counter()
+            model = fit(request["epochs"])
+            told = model if isinstance(model, dict) else {"seconds": time.perf_counter() - begin}
+            times.append(told["seconds"])
+        told = {"version": told["version"]} if "version" in told else {}
         epochs = getattr(model, "n_iter_", None)
         epochs = int(np.max(epochs)) if epochs is not None else request["epochs"]
         right = np.asarray(predict(model, data.X_test)).ravel() == data.y_test
-        return {"seconds": seconds, "accuracy": float(right.mean()), "epochs": max(1, epochs), **told}
+        return {"seconds": sum(times) / len(times), "accuracy": float(right.mean()), "epochs": max(1, epochs), **told}
 
     def of_predict(request):
         if "model" not in kept:
