@@ -21,6 +21,11 @@ def _controller() -> ThreadpoolController:
     return ThreadpoolController()
 
 
+@lru_cache(maxsize=1)
+def _blas() -> list[Any]:
+    return _controller().select(user_api="blas").lib_controllers
+
+
 class _OneBlasThread(local):
     """BLAS on one thread; within itself, in the same thread of Python, it costs nothing.
 
@@ -59,7 +64,7 @@ def blas_threads(multiply_adds: float) -> AbstractContextManager:
 
 def n_threads() -> int:
     """As many as BLAS would use: its environment variables and joblib's workers limit both."""
-    return max([1, *(pool["num_threads"] for pool in _controller().select(user_api="blas").info())])
+    return max([1, *(library.num_threads for library in _blas())])
 
 
 def threads_for(multiply_adds: float) -> int:

@@ -42,8 +42,8 @@ def mean_nearest_distance(start: PrototypeSet, data: Samples, metric: Metric) ->
 def _nearest_distances(
     start: PrototypeSet, metric: Metric, X: np.ndarray, y: np.ndarray, weight: np.ndarray
 ) -> tuple[float, float]:
-    D = metric.distances(X, start)
-    return float(weight @ D.min(axis=1).astype(np.float64)), float(D.max())
+    D = metric.distances_by_prototype(X, start)
+    return float(weight @ D.min(axis=0).astype(np.float64)), float(D.max())
 
 
 def _sum_and_largest(one: tuple[float, float], other: tuple[float, float]) -> tuple[float, float]:
