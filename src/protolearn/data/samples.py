@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 if TYPE_CHECKING:
+    from protolearn.data.row_lengths import RowLengths
     from protolearn.data.training_set import TrainingSet
 
 # (X, y, weight) of one dense block -> something that adds up; and how it adds up.
@@ -91,6 +92,11 @@ class Samples:
     def n_batches(self, batch_size: int) -> int:
         """About how many mini-batches an epoch has."""
         return -(-self.n_samples // batch_size)
+
+    @property
+    def row_lengths(self) -> RowLengths | None:
+        """The lengths of rows that stay where they are, for one who passes over them often; None where they do not."""
+        return None
 
     @cached_property
     def mean(self) -> np.ndarray:

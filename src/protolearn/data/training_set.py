@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from protolearn.data.row_lengths import RowLengths
 from protolearn.data.samples import Block, Combine, OfBlock, Samples
 from protolearn.threads import in_threads, one_blas_thread, threads_for
 
@@ -184,6 +185,11 @@ class TrainingSet(Samples):
         runs = [blocks[first : first + length] for first in range(0, len(blocks), length)]
         with one_blas_thread():
             return _combined(in_threads(of_run, runs, threads), combine)
+
+    @property
+    def row_lengths(self) -> RowLengths | None:
+        """The lengths of the rows of a dense matrix."""
+        return RowLengths(self.X) if isinstance(self.X, np.ndarray) else None
 
     def walk(self, step: Callable[[Any, TrainingSet, int], Any], state: Any) -> list[Any]:
         """One walk over one block: all rows."""

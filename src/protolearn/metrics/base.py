@@ -10,6 +10,7 @@ import numpy as np
 from numba import njit, types
 
 from protolearn.compiled import Compiled, compiled, matrix, stack, vector, vectorised
+from protolearn.data.row_lengths import RowLengths, row_products
 from protolearn.metrics.pulls import Pull
 from protolearn.parameters import check_choice
 from protolearn.prototypes import PrototypeSet
@@ -23,8 +24,6 @@ SCOPES = ("global", "class", "prototype")
 NORMALIZATIONS = ("mean", "sum")
 # Distances of one block from which a compiled loop pays for being compiled.
 _WORTH_A_LOOP = 20_000
-# Numbers of a row from which BLAS pays for being called.
-_WORTH_A_CALL = 48
 # Samples that are compared with all prototypes at a time.
 _AT_A_TIME = 1024
 
@@ -146,8 +145,13 @@ class Metric:
         """Squared distances, (n_samples, n_prototypes)."""
         raise NotImplementedError("abstract: a metric measures distances")
 
-    def distances_by_prototype(self, X: np.ndarray, prototypes: PrototypeSet) -> np.ndarray:
-        """Squared distances, (n_prototypes, n_samples): for loops that run across the samples."""
+    def distances_by_prototype(
+        self, X: np.ndarray, prototypes: PrototypeSet, lengths: RowLengths | None = None
+    ) -> np.ndarray:
+        """Squared distances, (n_prototypes, n_samples): for loops that run across the samples.
+
+        lengths : of rows that come again and again, for metrics that use them
+        """
         return np.ascontiguousarray(self.distances(X, prototypes).T)
 
     def linear_forms(self, prototypes: PrototypeSet) -> tuple[np.ndarray, np.ndarray] | None:
@@ -203,10 +207,13 @@ def centred(X: np.ndarray, prototypes: PrototypeSet) -> tuple[np.ndarray, np.nda
     return X if origin is None else X - origin, positions
 
 
-def expanded_distances(X: np.ndarray, positions: np.ndarray) -> np.ndarray:
-    """|x|^2 - 2 x'm + |m|^2 by one matrix product, rounding below zero clipped."""
-    row_norms, column_norms = row_products(X, X), row_products(positions, positions)
-    return distances_of(X @ positions.T, row_norms, column_norms[None], np.zeros(len(X), dtype=np.int64))
+def expanded_distances(X: np.ndarray, positions: np.ndarray, norms: np.ndarray | None = None) -> np.ndarray:
+    """|x|^2 - 2 x'm + |m|^2 by one matrix product, rounding below zero clipped.
+
+    norms : |m|^2, where they are known
+    """
+    norms = row_products(positions, positions) if norms is None else norms
+    return distances_of(X @ positions.T, row_products(X, X), norms[None], np.zeros(len(X), dtype=np.int64))
 
 
 def distances_of(products: np.ndarray, row_norms: np.ndarray, norms: np.ndarray, slot: np.ndarray) -> np.ndarray:
@@ -218,14 +225,6 @@ def distances_of(products: np.ndarray, row_norms: np.ndarray, norms: np.ndarray,
     products += row_norms[:, None]
     products += norms[slot] if len(norms) > 1 else norms
     return np.maximum(products, 0.0, out=products)
-
-
-def row_products(one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """The inner product of each row of one matrix with the same row of another."""
-    if one.shape[1] < _WORTH_A_CALL:
-        return np.einsum("ij,ij->i", one, other)
-    # By BLAS, row by row: half the time.
-    return (one[:, None] @ other[:, :, None]).reshape(len(one))
 
 
 def inner_products(one: np.ndarray, other: np.ndarray) -> np.ndarray:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from protolearn.compiled import VECTORISED, compiled
+from protolearn.data.row_lengths import RowLengths
 from protolearn.metrics.base import (
     METRICS,
     Metric,
@@ -56,7 +57,9 @@ class Diagonal(Metric):
         D = _powers(X) @ _factors(W, prototypes).T
         return np.maximum(D, 0.0, out=D)
 
-    def distances_by_prototype(self, X: np.ndarray, prototypes: PrototypeSet) -> np.ndarray:
+    def distances_by_prototype(
+        self, X: np.ndarray, prototypes: PrototypeSet, lengths: RowLengths | None = None
+    ) -> np.ndarray:
         X, W = centred(X, prototypes)
         D = _factors(W, prototypes) @ _powers(X).T
         return np.maximum(D, 0.0, out=D)

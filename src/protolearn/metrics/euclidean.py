@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from protolearn.compiled import aligned_zeros, compiled, vectorised
+from protolearn.data.row_lengths import RowLengths
 from protolearn.metrics.base import (
     METRICS,
     Metric,
@@ -50,9 +51,12 @@ class Euclidean(Metric):
     def distances(self, X: np.ndarray, prototypes: PrototypeSet) -> np.ndarray:
         return expanded_distances(*centred(X, prototypes))
 
-    def distances_by_prototype(self, X: np.ndarray, prototypes: PrototypeSet) -> np.ndarray:
-        X, W = centred(X, prototypes)
-        return expanded_distances(W, X)
+    def distances_by_prototype(
+        self, X: np.ndarray, prototypes: PrototypeSet, lengths: RowLengths | None = None
+    ) -> np.ndarray:
+        moved, W = centred(X, prototypes)
+        norms = lengths.of(X) if lengths is not None and moved is X else None
+        return expanded_distances(W, moved, norms)
 
     def linear_forms(self, prototypes: PrototypeSet) -> tuple[np.ndarray, np.ndarray]:
         W = prototypes.centring[1]

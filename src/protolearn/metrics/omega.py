@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from protolearn.compiled import VECTORISED, compiled
+from protolearn.data.row_lengths import RowLengths, row_products
 from protolearn.metrics.base import (
     METRICS,
     Metric,
@@ -19,7 +20,6 @@ from protolearn.metrics.base import (
     fill_signature,
     finish_signature,
     inner_products,
-    row_products,
     squared_differences,
     step_signature,
 )
@@ -90,7 +90,9 @@ class Omega(Metric):
             return expanded_distances(X @ omega.T, W @ omega.T)
         return np.ascontiguousarray(self.distances_by_prototype(X, prototypes).T)
 
-    def distances_by_prototype(self, X: np.ndarray, prototypes: PrototypeSet) -> np.ndarray:
+    def distances_by_prototype(
+        self, X: np.ndarray, prototypes: PrototypeSet, lengths: RowLengths | None = None
+    ) -> np.ndarray:
         X, W = centred(X, prototypes)
         forms: _Forms = prototypes.derived(_forms)
         squares = np.empty((len(prototypes.theta), len(X)), dtype=np.result_type(X, W))

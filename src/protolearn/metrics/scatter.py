@@ -9,7 +9,7 @@ from numba import types
 from scipy.linalg.blas import get_blas_funcs
 
 from protolearn.compiled import VECTORISED, compiled, constant_matrix, matrix, vector
-from protolearn.metrics.base import row_products
+from protolearn.data.row_lengths import row_products
 
 
 def quadratic_form(S: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from protolearn.compiled import VECTORISED, compiled
+from protolearn.data.row_lengths import RowLengths
 from protolearn.metrics.base import (
     METRICS,
     Metric,
@@ -70,7 +71,9 @@ class SquaredDiagonal(Metric):
     def distances(self, X: np.ndarray, prototypes: PrototypeSet) -> np.ndarray:
         return Diagonal(self.scope).distances(X, _with_squares(prototypes))
 
-    def distances_by_prototype(self, X: np.ndarray, prototypes: PrototypeSet) -> np.ndarray:
+    def distances_by_prototype(
+        self, X: np.ndarray, prototypes: PrototypeSet, lengths: RowLengths | None = None
+    ) -> np.ndarray:
         return Diagonal(self.scope).distances_by_prototype(X, _with_squares(prototypes))
 
     def linear_forms(self, prototypes: PrototypeSet) -> tuple[np.ndarray, np.ndarray] | None:

@@ -7,6 +7,7 @@ parameters, whose mean weight is about 1, are of one size, whatever the units of
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -102,6 +103,7 @@ def lbfgs(start: PrototypeSet, data: Samples, objective: Objective, plan: Plan) 
 
     Weights that must not be negative are kept so by bounds, which scipy's L-BFGS-B has; without bounds by our own.
     """
+    objective = replace(objective, lengths=data.row_lengths)
     variables = _Variables(start, objective, plan)
     watch = LossWatch(None, plan.watch, make_keeper(plan, data, objective.metric))
     result = Solution(start)
