@@ -59,6 +59,10 @@ class PrototypeSet:
             groups.append((int(slot), slice(members[0], members[-1] + 1) if together else members))
         return groups
 
+    def __getstate__(self) -> dict[str, Any]:
+        """The fields alone: what is kept beside them is computed anew, and functions among it could not be pickled."""
+        return {name: self.__dict__[name] for name in ("positions", "labels", "theta", "slot")}
+
     @cached_property
     def _derived(self) -> dict[Callable[[PrototypeSet], Any], Any]:
         return {}

@@ -1,5 +1,7 @@
 """Two coefficients a row in place of a whole matrix, and sums over blocks in place of one block: the same gradient."""
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -63,6 +65,26 @@ def test_half_of_lambda_measures_as_the_map_does_also_in_float32(rows):
         found.append(Omega().distances_by_prototype(X.astype(dtype), prototypes).T)
     np.testing.assert_allclose(found[0], exact, rtol=2e-5)
     np.testing.assert_allclose(found[1], exact, rtol=1e-12)
+
+
+@pytest.mark.parametrize("metric", ["omega", "local_omega"])
+def test_samples_of_float64_keep_their_digits_beside_prototypes_of_float32(metric):
+    metric = ALL_METRICS[metric]
+    data, prototypes = random_problem(metric, n_samples=40, dtype=np.float32)
+    X = data.X.astype(np.float64) + 1e-9
+    found = metric.distances_by_prototype(X, prototypes)
+    assert found.dtype == np.float64
+    np.testing.assert_allclose(
+        found, metric.distances_by_prototype(X, prototypes.astype(np.float64)), rtol=1e-5, atol=1e-6
+    )
+
+
+def test_prototypes_that_have_measured_can_be_pickled():
+    metric = ALL_METRICS["local_omega"]
+    data, prototypes = random_problem(metric)
+    before = metric.distances(data.X, prototypes)
+    copied = pickle.loads(pickle.dumps(prototypes))
+    np.testing.assert_array_equal(metric.distances(data.X, copied), before)
 
 
 @pytest.mark.parametrize("metric", list(ALL_METRICS))

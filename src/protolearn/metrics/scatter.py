@@ -23,6 +23,8 @@ def quadratic_form(S: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
     (trmm,) = get_blas_funcs(("trmm",), (half,))
 
     def of_rows(X: np.ndarray) -> np.ndarray:
+        if X.dtype != S.dtype:
+            return row_products(X, X @ S)
         forms = row_products(X, trmm(1.0, half.T, X.T).T)
         forms *= 2.0
         return forms
