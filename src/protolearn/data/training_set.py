@@ -240,14 +240,18 @@ class TrainingSet(Samples):
         bits = np.uint32 if self.dtype == np.float32 else np.uint64
         for rows, block in row_blocks(self.X, self.n_features, self.dtype):
             # Adding zero turns -0.0 into 0.0, which equals it but has other bits.
-            keys[rows] = np.einsum("ij,j->i", (block + 0).view(bits).astype(np.uint64), factors)
-        keys ^= (self.y.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
-        # The low bits of a product depend on the low bits of its factors only: fold the high half into them.
-        keys ^= keys >> np.uint64(32)
-        keys *= np.uint64(0xD6E8FEB86659FD93)
-        keys ^= keys >> np.uint64(32)
+            hashed = np.einsum("ij,j->i", (block + 0).view(bits).astype(np.uint64), factors)
+            hashed ^= (self.y[rows].astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+            # The low bits of a product depend on the low bits of its factors only: fold the high half into them.
+            hashed ^= hashed >> np.uint64(32)
+            hashed *= np.uint64(0xD6E8FEB86659FD93)
+            hashed ^= hashed >> np.uint64(32)
+            keys[rows] = hashed
         # Equal keys are equal rows, whose order does not matter: no stable sort, which takes twice the time.
-        return np.argsort(keys).astype(index_type(self.n_samples))
+        order = np.argsort(keys)
+        # Before the copy, which would be a third array of that length.
+        del keys
+        return order.astype(index_type(self.n_samples))
 
     def class_rows(self, code: int) -> np.ndarray:
         """The rows of one class, in content order."""
