@@ -155,9 +155,20 @@ def distances_to_rows(x, W, D):
 def distances_to_columns(x, W, D):
     """Distances with one prototype a column, four features at a time so that D is loaded once for them."""
     d, n = W.shape
-    for i in range(n):
-        D[i] = 0
     j = 0
+    if d >= 4:
+        x0, x1, x2, x3 = x[0], x[1], x[2], x[3]
+        w0, w1, w2, w3 = W[0], W[1], W[2], W[3]
+        for i in range(n):
+            v0 = x0 - w0[i]
+            v1 = x1 - w1[i]
+            v2 = x2 - w2[i]
+            v3 = x3 - w3[i]
+            D[i] = v0 * v0 + v1 * v1 + v2 * v2 + v3 * v3
+        j = 4
+    else:
+        for i in range(n):
+            D[i] = 0
     while j + 4 <= d:
         x0, x1, x2, x3 = x[j], x[j + 1], x[j + 2], x[j + 3]
         w0, w1, w2, w3 = W[j], W[j + 1], W[j + 2], W[j + 3]
