@@ -6,8 +6,6 @@ import numpy as np
 
 # About so many bytes of them are kept, however many rows there are.
 _MOST_BYTES = 1 << 20
-
-
 # Numbers of a row from which BLAS pays for being called.
 _WORTH_A_CALL = 48
 

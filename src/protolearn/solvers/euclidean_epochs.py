@@ -7,13 +7,11 @@ or in Fortran's, and each order gets code of its own, which is twice as fast to 
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numba import types
 from numba.extending import overload
 
-from protolearn.compiled import compiled, vector, vectorised
+from protolearn.compiled import Choose, compiled, vector, vectorised
 from protolearn.losses.base import pair_signature, rule_signature
 from protolearn.metrics.euclidean import distances_to_columns, distances_to_rows, move_column, move_row
 from protolearn.solvers.kernels import (
@@ -28,14 +26,15 @@ from protolearn.solvers.kernels import (
 _AT_A_TIME = 32
 
 
-def _types(number: Any, loss: Any, by_column: bool) -> Any:
-    return types.int64(
+def _signature(loss: Choose, by_column: bool) -> Choose:
+    """What these epochs take, for a kind of loss and an order of W."""
+    return lambda number: types.int64(
         *in_place_types(number),
         types.Array(number, 2, "F" if by_column else "C"),  # W
         vector(types.int64),  # labels
         vector(types.int64),  # where each class begins
         types.float64,  # limit
-        types.FunctionType(loss),
+        types.FunctionType(loss(number)),
         vector(types.float64),  # parameters
         vector(types.float64),  # rate of each prototype
         types.float64,  # cap of these rates, 0 where they are fixed
@@ -152,17 +151,9 @@ def _rule_epoch(X, rows, y, share, eta, slope, W, labels, starts, limit, loss, p
     return rows.shape[0]
 
 
-def _pairs(by_column: bool) -> Any:
-    return lambda number: _types(number, pair_signature(number), by_column)
-
-
-def _rules(by_column: bool) -> Any:
-    return lambda number: _types(number, rule_signature(number), by_column)
-
-
-pair_epoch_by_row = compiled(_pairs(False), name="pair_epoch_by_row")(_pair_epoch)
-pair_epoch_by_column = compiled(_pairs(True), name="pair_epoch_by_column")(_pair_epoch)
-rule_epoch_by_row = compiled(_rules(False), name="rule_epoch_by_row")(_rule_epoch)
-rule_epoch_by_column = compiled(_rules(True), name="rule_epoch_by_column")(_rule_epoch)
+pair_epoch_by_row = compiled(_signature(pair_signature, False), name="pair_epoch_by_row")(_pair_epoch)
+pair_epoch_by_column = compiled(_signature(pair_signature, True), name="pair_epoch_by_column")(_pair_epoch)
+rule_epoch_by_row = compiled(_signature(rule_signature, False), name="rule_epoch_by_row")(_rule_epoch)
+rule_epoch_by_column = compiled(_signature(rule_signature, True), name="rule_epoch_by_column")(_rule_epoch)
 BY_ROW = (pair_epoch_by_row, rule_epoch_by_row)
 BY_COLUMN = (pair_epoch_by_column, rule_epoch_by_column)
