@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import threading
 import time
 import warnings
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -25,6 +24,7 @@ from numba.core.caching import IndexDataCacheFile
 
 import protolearn
 from protolearn.compiled import Compiled
+from protolearn.interrupts import deaf_children, heard_in_any_case
 
 NUMBERS = ("float32", "float64")
 _SETTINGS: Any = config
@@ -243,7 +243,7 @@ def _compile(tasks: Sequence[Task], jobs: int, watch: Watch) -> set[str]:
     jobs = min(jobs, len(tasks))
     finished = _in_processes(tasks, jobs) if jobs > 1 else _in_turn(tasks)
     # Closed at once where it is interrupted between two tasks, so that the other processes end.
-    with _heard_in_any_case() as end_if_asked, closing(finished):
+    with heard_in_any_case() as end_if_asked, closing(finished):
         for number, compiled in finished:
             end_if_asked()
             names |= compiled
@@ -278,7 +278,7 @@ def _in_processes(tasks: Sequence[Task], jobs: int) -> Generator[Done, None, Non
     others = set(active_children())
     pool = ProcessPoolExecutor(jobs - 1, mp_context=context, initializer=_begin, initargs=(lock,))
     try:
-        with _deaf_children():
+        with deaf_children():
             waiting = {pool.submit(_compile_one, *task): number for number, task in enumerate(tasks)}
         with _one_at_a_time(lock):
             for future, number in list(waiting.items()):
@@ -311,44 +311,6 @@ def _done(waiting: dict[Future, int]) -> Iterator[Done]:
     """Take those out that are done."""
     for future in [future for future in waiting if future.done()]:
         yield waiting.pop(future), future.result()
-
-
-@contextmanager
-def _heard_in_any_case() -> Iterator[Callable[[], None]]:
-    """Ctrl-C, and what raises it again: where it comes while Python clears away an object of LLVM's, it is lost."""
-    asked: list[int] = []
-
-    def note_and_raise(number: int, frame: Any) -> None:
-        asked.append(number)
-        raise KeyboardInterrupt
-
-    def end_if_asked() -> None:
-        if asked:
-            raise KeyboardInterrupt
-
-    # A handler of the caller's own is left alone; other threads hear nothing, and may not set one.
-    mine = threading.current_thread() is threading.main_thread()
-    if not mine or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
-        yield end_if_asked
-        return
-    signal.signal(signal.SIGINT, note_and_raise)
-    try:
-        yield end_if_asked
-    finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
-@contextmanager
-def _deaf_children() -> Iterator[None]:
-    """Processes that are started meanwhile do not hear Ctrl-C, which a terminal sends to all: this one ends them."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 def _begin(lock: Any) -> None:

@@ -15,11 +15,12 @@ import statistics
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import delayed
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold, train_test_split
@@ -31,6 +32,7 @@ from threadpoolctl import threadpool_limits
 from protolearn.estimators.nearest import NearestPrototype
 from protolearn.estimators.reducing import rows_of
 from protolearn.experiments.comparison_methods import METHODS, Method, chosen_methods
+from protolearn.experiments.processes import in_processes
 from protolearn.experiments.rows import Columns, Row, RowFile
 from protolearn.parameters import check_count
 from protolearn.selection.validation import choose_on_validation
@@ -106,10 +108,7 @@ def compare(
     wanted = [(method, fold) for fold in range(folds) for method in names]
     work = [key for key in wanted if key not in found]
     tasks = (delayed(one_row)(METHODS[method], X, y, *splits[fold], prepare, seed) for method, fold in work)
-    # No backend is named: joblib's processes, or what `joblib.parallel_config` says around the call (a Dask cluster).
-    parallel = Parallel(min(jobs, len(work)) or 1, return_as="generator", batch_size=1, pre_dispatch="2*n_jobs")
-    results = parallel(tasks)
-    try:
+    with closing(in_processes(tasks, len(work), jobs)) as results:
         for (method, fold), result in zip(work, results, strict=True):
             row = {"dataset": name, "method": method, "fold": fold, **result}
             found[method, fold] = row
@@ -117,8 +116,6 @@ def compare(
                 store.append(row)
             if watch is not None:
                 watch(row, sum(key in found for key in wanted), len(wanted))
-    finally:
-        results.close()
     return [found[key] for key in wanted]
 
 

@@ -29,6 +29,7 @@ import time
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import wraps
 from importlib import import_module
@@ -36,10 +37,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import delayed
 from threadpoolctl import threadpool_limits
 
 from protolearn.experiments import PAPERS
+from protolearn.experiments.processes import in_processes
 from protolearn.experiments.protocols import Protocol
 from protolearn.experiments.report import Block
 from protolearn.experiments.rows import Columns, Row, RowFile, read_rows
@@ -317,16 +319,13 @@ def run(
             if unit.key in found:
                 watch(unit, 0.0)
     missing = [unit for unit in wanted if unit.key not in found]
-    parallel = Parallel(min(jobs, len(missing)) or 1, return_as="generator", batch_size=1, pre_dispatch="2*n_jobs")
-    results = parallel(delayed(one_row)(experiment.measure, unit) for unit in missing)
-    try:
+    tasks = (delayed(one_row)(experiment.measure, unit) for unit in missing)
+    with closing(in_processes(tasks, len(missing), jobs)) as results:
         for unit, row in zip(missing, results, strict=True):
             found[unit.key] = row
             store.append({**row, "more": json.dumps(row["more"])})
             if watch is not None:
                 watch(unit, row["seconds"])
-    finally:
-        results.close()
     return [found[unit.key] for unit in wanted]
 
 
