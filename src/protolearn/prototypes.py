@@ -52,11 +52,13 @@ class PrototypeSet:
         """The slots in use, each with its prototypes: indices, or a slice where they stand together."""
         if len(self.theta) == 1:
             return [(0, slice(None))]
-        groups = []
-        for slot in np.unique(self.slot):
-            members = np.flatnonzero(self.slot == slot)
-            together = members[-1] - members[0] == len(members) - 1
-            groups.append((int(slot), slice(members[0], members[-1] + 1) if together else members))
+        order = np.argsort(self.slot, kind="stable")
+        slots, begins = np.unique(self.slot[order], return_index=True)
+        groups: list[tuple[int, Any]] = []
+        for slot, begin, end in zip(slots.tolist(), begins.tolist(), [*begins[1:].tolist(), len(order)], strict=True):
+            first, last = int(order[begin]), int(order[end - 1])
+            together = last - first == end - begin - 1
+            groups.append((slot, slice(first, last + 1) if together else order[begin:end]))
         return groups
 
     def __getstate__(self) -> dict[str, Any]:

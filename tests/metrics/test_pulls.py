@@ -9,7 +9,7 @@ from problems import ALL_METRICS, random_problem
 from protolearn.data import TrainingSet
 from protolearn.metrics.omega import Omega
 from protolearn.metrics.pulls import PairPull
-from protolearn.metrics.scatter import add_scatter
+from protolearn.metrics.scatter import add_scatter, quadratic_forms, scatter_by_slot
 from protolearn.prototypes import PrototypeSet
 
 NUMBERS = [np.float32, np.float64]
@@ -131,3 +131,37 @@ def test_threads_do_not_change_a_sum_over_blocks(monkeypatch):
     assert (found[0] == found[1]).all()
     assert (found[0] == found[2]).all()
     np.testing.assert_allclose(found[0], data.X.sum(axis=0) / 3, rtol=1e-4, atol=1e-3)
+
+
+@pytest.mark.parametrize("dtype", NUMBERS)
+@pytest.mark.parametrize("shape", [(1, 5), (3, 14), (3, 15), (60, 40), (60, 97)])
+def test_quadratic_forms_of_several_matrices(shape, dtype):
+    """By products of features, where there are many matrices of few features, or by a triangle of each."""
+    n_matrices, d = shape
+    rng = np.random.default_rng(0)
+    matrices = rng.normal(size=(n_matrices, d, d)).astype(dtype)
+    matrices += matrices.transpose(0, 2, 1)
+    X = rng.normal(size=(300, d)).astype(dtype)
+    expected = np.einsum("ni,kij,nj->kn", X, matrices, X, dtype=np.float64)
+    found = quadratic_forms(matrices)(X)
+    assert found.dtype == dtype
+    rtol = 1e-4 if dtype == np.float32 else 1e-12
+    np.testing.assert_allclose(found, expected, atol=rtol * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("n_features", [5, 96, 97])
+def test_the_scatter_of_each_slot(n_features):
+    """Also of slots that no row pulls."""
+    rng = np.random.default_rng(0)
+    slot = np.array([0, 1, 1, 3, 4, 3])
+    prototypes = PrototypeSet(
+        rng.normal(size=(6, n_features)), np.zeros(6, dtype=np.int64), np.zeros((5, n_features, n_features)), slot
+    )
+    pull = random_pull(40, 6)
+    pull.indices[pull.indices == 4] = 0
+    X = rng.normal(size=(40, n_features))
+    found = scatter_by_slot(X, pull, prototypes)
+    whole = pull.toarray()
+    for s in range(5):
+        np.testing.assert_allclose(found[s], (X * whole[:, slot == s].sum(axis=1)[:, None]).T @ X, atol=1e-11)
+    assert not found[4].any()

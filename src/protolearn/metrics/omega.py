@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,8 +24,8 @@ from protolearn.metrics.base import (
     squared_differences,
     step_signature,
 )
-from protolearn.metrics.pulls import Pull, weights_by_slot
-from protolearn.metrics.scatter import add_scatter, quadratic_form
+from protolearn.metrics.pulls import Pull
+from protolearn.metrics.scatter import quadratic_forms, scatter_by_slot, scatter_of_differences
 from protolearn.parameters import check_count
 from protolearn.prototypes import PrototypeSet
 
@@ -93,12 +94,9 @@ class Omega(Metric):
     def distances_by_prototype(
         self, X: np.ndarray, prototypes: PrototypeSet, lengths: RowLengths | None = None
     ) -> np.ndarray:
-        X, W = centred(X, prototypes)
+        X, _ = centred(X, prototypes)
         forms: _Forms = prototypes.derived(_forms)
-        squares = np.empty((len(prototypes.theta), len(X)), dtype=np.result_type(X, W))
-        for slot, form in forms.quadratic.items():
-            squares[slot] = form(X)
-        return distances_of(forms.linear @ X.T, forms.constants, squares, prototypes.slot)
+        return distances_of(forms.linear @ X.T, forms.constants, forms.quadratic(X), prototypes.slot)
 
     def linear_forms(self, prototypes: PrototypeSet) -> tuple[np.ndarray, np.ndarray] | None:
         if len(prototypes.theta) > 1:
@@ -120,27 +118,25 @@ class Omega(Metric):
         return measure_under_several
 
     def moments(self, X: np.ndarray, prototypes: PrototypeSet, pull: Pull) -> tuple[np.ndarray, ...]:
-        X, W = centred(X, prototypes)
-        d = X.shape[1]
-        scatter = np.zeros((len(prototypes.theta), d, d), dtype=np.result_type(X, W))
-        for slot, rows, weights in weights_by_slot(pull, prototypes):
-            add_scatter(X, rows, weights, scatter[slot])
-        return pull.T @ X, pull.sum(axis=0), scatter
+        X, _ = centred(X, prototypes)
+        return pull.T @ X, pull.sum(axis=0), scatter_by_slot(X, pull, prototypes)
 
     def gradient_of(self, prototypes: PrototypeSet, moments: tuple[np.ndarray, ...]) -> tuple[np.ndarray, np.ndarray]:
         first, mass, scatter = moments
         W = prototypes.centring[1]
         dtype = prototypes.theta.dtype
-        # sum c v v' by its products: x x' over the samples, less x m' + m x' - m m' over the prototypes.
-        theta = prototypes.theta @ scatter.astype(dtype)
-        positions = np.empty_like(prototypes.positions)
         away = (first - mass[:, None] * W).astype(dtype)
         mixed = (first - 0.5 * mass[:, None] * W).astype(dtype)
+        differences = np.empty(scatter.shape, dtype=dtype)
+        scatter_of_differences.of(dtype)(scatter.astype(np.float64, copy=False), mixed, W, prototypes.slot, differences)
+        theta = prototypes.theta @ differences
+        positions = np.empty_like(prototypes.positions)
         for slot, members in prototypes.groups:
-            omega, w, products = prototypes.theta[slot], W[members], mixed[members]
-            positions[members] = -2.0 * (away[members] @ omega.T) @ omega
-            theta[slot] -= (omega @ products.T) @ w + (omega @ w.T) @ products
-        return positions, 2.0 * theta
+            omega = prototypes.theta[slot]
+            positions[members] = (away[members] @ omega.T) @ omega
+        theta *= 2.0
+        positions *= -2.0
+        return positions, theta
 
     def project(self, theta: np.ndarray) -> np.ndarray:
         squares = inner_products(theta, theta)
@@ -176,34 +172,33 @@ METRICS.add("local_omega", Omega(scope="prototype"))
 class _Forms:
     """D_i = x' Lambda x - 2 (Lambda m_i)'x + m_i' Lambda m_i, x and m_i from `prototypes.centring`.
 
-    quadratic : for each slot in use the function of a block that gives x' Lambda x of its rows
+    quadratic : the function of a block that gives x' Lambda x of its rows, one slot a row
     linear : Lambda m_i, one prototype a row
     constants : m_i' Lambda m_i
     """
 
-    quadratic: dict[int, Callable[[np.ndarray], np.ndarray]]
+    quadratic: Callable[[np.ndarray], np.ndarray]
     linear: np.ndarray
     constants: np.ndarray
 
 
 def _forms(prototypes: PrototypeSet) -> _Forms:
-    W = prototypes.centring[1]
-    linear, constants = np.empty_like(W), np.empty(len(W), dtype=W.dtype)
-    quadratic = {}
+    W, theta = prototypes.centring[1], prototypes.theta
+    linear = np.empty_like(W)
+    # By the map or by Lambda, whichever is shorter.
+    if 2 * theta.shape[1] <= theta.shape[2]:
+        for slot, members in prototypes.groups:
+            linear[members] = (W[members] @ theta[slot].T) @ theta[slot]
+        return _Forms(partial(_squares_after, theta), linear, row_products(W, linear))
+    matrices = theta.transpose(0, 2, 1) @ theta
     for slot, members in prototypes.groups:
-        omega = prototypes.theta[slot]
-        mapped = W[members] @ omega.T
-        linear[members] = mapped @ omega
-        constants[members] = row_products(mapped, mapped)
-        quadratic[slot] = _squares_after(omega)
-    return _Forms(quadratic, linear, constants)
+        linear[members] = W[members] @ matrices[slot]
+    return _Forms(quadratic_forms(matrices), linear, row_products(W, linear))
 
 
-def _squares_after(omega: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-    """The function of a block that gives |Omega x|^2 of its rows, by the map or by Lambda, whichever is shorter."""
-    if 2 * omega.shape[0] > omega.shape[1]:
-        return quadratic_form(omega.T @ omega)
-    return lambda X: row_products(mapped := X @ omega.T, mapped)
+def _squares_after(theta: np.ndarray, X: np.ndarray) -> np.ndarray:
+    """|Omega x|^2 of each row, one Omega a row."""
+    return np.stack([row_products(mapped := X @ omega.T, mapped) for omega in theta])
 
 
 @compiled(fill_signature, fastmath=VECTORISED)
