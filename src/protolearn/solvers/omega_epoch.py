@@ -147,27 +147,24 @@ def omega_pair_epoch(
     n_slots, rows, d = T.shape
     padded, folded, groups = room_to_search(m, X)
     D = padded[:m]
-    origin = np.zeros(d, X.dtype)
-    for i in range(m):
-        for j in range(d):
+    # Few arrays: numba compiles each kind that is made here, and a tenth of a second for each.
+    origin, towards, away = np.empty(d, X.dtype), np.empty(d, X.dtype), np.empty((2, d), X.dtype)
+    differences, sample, mapped = (
+        np.empty((2, rows), X.dtype),
+        np.empty((n_slots, rows), X.dtype),
+        np.empty((m, rows), X.dtype),
+    )
+    for j in range(d):
+        origin[j] = 0
+        for i in range(m):
             origin[j] += W[i, j] / X.dtype.type(m)
-    away = np.empty((2, d), X.dtype)
-    differences = np.empty((2, rows), X.dtype)
-    towards = np.empty(d, X.dtype)
-    sample = np.empty((n_slots, rows), X.dtype)
-    mapped = np.empty((m, rows), X.dtype)
-    stale = np.ones(m, np.bool_)
-    pair = np.empty(2, np.int64)
-    pulls = np.empty(2, np.float64)
-    turns = np.empty(2, np.float64)
+    stale = np.empty(m, np.bool_)
     mean_weight = float(work[2 * d + rows])
     learns = G.shape[0] > 0
     alpha = parameters[1]
     for n in range(X.shape[0]):
-        if n % _MAPPED_ANEW == 0:
-            stale[:] = True
         for i in range(m):
-            if stale[i]:
+            if stale[i] or n % _MAPPED_ANEW == 0:
                 subtract(W[i], origin, towards)
                 multiply(T[slot[i]], towards, mapped[i])
                 stale[i] = False
@@ -182,8 +179,7 @@ def omega_pair_epoch(
             return n
         value, pull, push = loss(d_own, d_rival, slope[n])
         values[n] = value + alpha * d_own
-        pair[0], pulls[0] = own, share[n] * (pull + alpha)
-        pair[1], pulls[1] = rival, share[n] * push
+        pair, pulls = (own, rival), (share[n] * (pull + alpha), share[n] * push)
         if pulls[0] == 0.0 and pulls[1] == 0.0:
             continue
         for p in range(2):
@@ -201,13 +197,13 @@ def omega_pair_epoch(
                 s = slot[pair[p]]
                 if p == 1 and s == slot[own]:
                     continue
-                for k in range(2):
-                    turns[k] = 2.0 * rho[n] * pulls[k] if slot[pair[k]] == s else 0.0
-                scale = turn(T[s], turns[0], differences[0], away[0], turns[1], differences[1], away[1], total)
+                pulling = 2.0 * rho[n] * pulls[0] if slot[own] == s else 0.0
+                pushing = 2.0 * rho[n] * pulls[1] if slot[rival] == s else 0.0
+                scale = turn(T[s], pulling, differences[0], away[0], pushing, differences[1], away[1], total)
                 for i in range(m):
                     if slot[i] == s and not stale[i]:
                         follow(
-                            mapped, i, W, origin, turns[0], differences[0], away[0], turns[1], differences[1], away[1],
+                            mapped, i, W, origin, pulling, differences[0], away[0], pushing, differences[1], away[1],
                             scale,
                         )  # fmt: skip
     return X.shape[0]
