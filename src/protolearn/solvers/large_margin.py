@@ -22,7 +22,6 @@ goes on from there.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -30,6 +29,7 @@ from functools import cached_property
 import numpy as np
 
 from protolearn.registry import Registry
+from protolearn.solvers.quasi_newton import Memory
 from protolearn.solvers.triples import Candidates, Sums, TripleProblem, squared_distances
 from protolearn.threads import n_threads, one_blas_thread
 
@@ -236,7 +236,7 @@ class FactorSteps(_Steps, name="factor"):
     def __init__(self, problem: TripleProblem, omega: np.ndarray) -> None:
         super().__init__(problem)
         self.point = omega
-        self.memory: deque[tuple[np.ndarray, np.ndarray]] = deque(maxlen=_MEMORY)
+        self.memory = Memory(np.dtype(np.float64), _MEMORY)
 
     @property
     def omega(self) -> np.ndarray:
@@ -264,23 +264,9 @@ class FactorSteps(_Steps, name="factor"):
         size = _FIRST_STEP * np.linalg.norm(self.point) * np.linalg.norm(self.slope)
         return float(size / self.value) if self.value > 0 else 0.0
 
-    def direction(self) -> np.ndarray:
-        """Two-loop recursion."""
-        q = -self.slope
-        weights = []
-        for s, y in reversed(self.memory):
-            weights.append(np.vdot(s, q) / np.vdot(s, y))
-            q = q - weights[-1] * y
-        if self.memory:
-            s, y = self.memory[-1]
-            q = q * (np.vdot(s, y) / np.vdot(y, y))
-        for (s, y), weight in zip(self.memory, reversed(weights), strict=True):
-            q = q + (weight - np.vdot(y, q) / np.vdot(s, y)) * s
-        return q
-
     def advance(self, candidates: Candidates, smooth: float) -> bool:
         """One step; False where none lowers the cost."""
-        direction = self.direction()
+        direction = self.memory.direction(self.slope.ravel()).reshape(self.slope.shape)
         descent = float(np.vdot(direction, self.slope))
         if not descent < 0:
             direction, descent = -self.slope, -float(np.vdot(self.slope, self.slope))
@@ -288,7 +274,7 @@ class FactorSteps(_Steps, name="factor"):
         length = np.linalg.norm(direction)
         if not length > 0:
             return False
-        step = 1.0 if self.memory else float(_FIRST_STEP * (np.linalg.norm(self.point) or 1.0) / length)
+        step = 1.0 if self.memory.pairs else float(_FIRST_STEP * (np.linalg.norm(self.point) or 1.0) / length)
         low, high = 0.0, np.inf
         best = None
         for _ in range(_TRIALS):
@@ -303,14 +289,12 @@ class FactorSteps(_Steps, name="factor"):
                 high = step
             step = 2.0 * low if np.isinf(high) else (low + high) / 2.0
         if best is None:
-            if not self.memory:
+            if not self.memory.pairs:
                 return False
             self.memory.clear()
             return self.advance(candidates, smooth)
         trial, value, slope = best
-        moved, bent = trial - self.point, slope - self.slope
-        if np.vdot(moved, bent) > 1e-12 * np.linalg.norm(moved) * np.linalg.norm(bent):
-            self.memory.append((moved, bent))
+        self.memory.add((trial - self.point).ravel(), (slope - self.slope).ravel())
         self.point, self.value, self.slope = trial, value, slope
         return True
 

@@ -14,6 +14,8 @@ from scipy.linalg.blas import get_blas_funcs
 
 # As many pairs of steps as scipy keeps.
 _MEMORY = 10
+# The least cosine of the angle between a step and the change of the slope that is remembered.
+_LEAST_CURVATURE = 1e-12
 # Sufficient decrease and curvature of the weak Wolfe conditions.
 _DECREASE, _CURVATURE = 1e-4, 0.9
 _MOST_TRIES = 20
@@ -22,22 +24,27 @@ Function = Callable[[np.ndarray], tuple[float, np.ndarray]]
 Note = Callable[[np.ndarray, float], bool]
 
 
-class _Memory:
+class Memory:
     """The last steps and changes of slope, newest last, and the approximate inverse Hessian they make.
 
     They are kept in the number type of the data: a slope computed in float32 has no digits beyond.
     """
 
-    def __init__(self, dtype: np.dtype) -> None:
+    def __init__(self, dtype: np.dtype, size: int = _MEMORY) -> None:
         self.dtype = dtype
-        self.pairs: deque[tuple[np.ndarray, np.ndarray, float]] = deque(maxlen=_MEMORY)
+        self.pairs: deque[tuple[np.ndarray, np.ndarray, float]] = deque(maxlen=size)
         self.axpy, self.dot = get_blas_funcs(("axpy", "dot"), dtype=dtype)
+        self.scale = 1.0
+
+    def clear(self) -> None:
+        """Forget them all."""
+        self.pairs.clear()
         self.scale = 1.0
 
     def add(self, step: np.ndarray, change: np.ndarray) -> None:
         """Remember a step, where the slope rose along it."""
         curvature, squares = float(step @ change), float(change @ change)
-        if curvature > 1e-10 * squares:
+        if curvature > _LEAST_CURVATURE * np.sqrt(float(step @ step) * squares):
             self.pairs.append((step.astype(self.dtype), change.astype(self.dtype), 1.0 / curvature))
             self.scale = curvature / squares
 
@@ -63,7 +70,7 @@ def minimise(function: Function, start: np.ndarray, *, max_iter: int, tol: float
 
     dtype : the number type in which earlier steps are remembered
     """
-    memory = _Memory(dtype)
+    memory = Memory(dtype)
     vector = start
     value, slope = function(vector)
     for _ in range(max_iter):
@@ -71,8 +78,7 @@ def minimise(function: Function, start: np.ndarray, *, max_iter: int, tol: float
             return
         found = _search(function, vector, value, slope, memory)
         if found is None and memory.pairs:
-            memory.pairs.clear()
-            memory.scale = 1.0
+            memory.clear()
             found = _search(function, vector, value, slope, memory)
         if found is None:
             return
@@ -86,7 +92,7 @@ def minimise(function: Function, start: np.ndarray, *, max_iter: int, tol: float
 
 
 def _search(
-    function: Function, vector: np.ndarray, value: float, slope: np.ndarray, memory: _Memory
+    function: Function, vector: np.ndarray, value: float, slope: np.ndarray, memory: Memory
 ) -> tuple[np.ndarray, float, np.ndarray] | None:
     """A step that fulfils the weak Wolfe conditions: Lewis and Overton (2013), for functions with kinks.
 

@@ -119,14 +119,20 @@ class TripleProblem:
 
     def _by_rows(self, X: np.ndarray, omega: np.ndarray) -> np.ndarray:
         omega = omega.astype(X.dtype, copy=False)
+        threads = self.threads_for(X.size * len(omega), _PRODUCT_FOR_A_THREAD)
+        if threads == 1:
+            return X @ omega.T
         Z = np.empty((len(X), len(omega)), dtype=X.dtype)
-        parts = row_parts(len(X), self.threads_for(X.size * len(omega), _PRODUCT_FOR_A_THREAD))
+        parts = row_parts(len(X), threads)
         in_threads(lambda rows: np.matmul(X[rows], omega.T, out=Z[rows]), parts, len(parts))
         return Z
 
     def outer_sum(self, U: np.ndarray, X: np.ndarray) -> np.ndarray:
         """U' X."""
-        parts = row_parts(len(X), self.threads_for(X.size * U.shape[1], _PRODUCT_FOR_A_THREAD))
+        threads = self.threads_for(X.size * U.shape[1], _PRODUCT_FOR_A_THREAD)
+        if threads == 1:
+            return U.T @ X
+        parts = row_parts(len(X), threads)
         return sum(in_threads(lambda rows: U[rows].T @ X[rows], parts, len(parts)))
 
     def threads_for(self, work: float, worth: float) -> int:
