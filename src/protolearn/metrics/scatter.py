@@ -65,7 +65,7 @@ def quadratic_forms(matrices: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
     return of_rows
 
 
-@compiled(lambda number: types.void(matrix(number), matrix(number)), fastmath=VECTORISED)
+@compiled(lambda number: types.void(constant_matrix(number), matrix(number)), fastmath=VECTORISED)
 def products_of_features(X, out):
     """x_i x_j for i >= j, one product a row; X has one feature a row."""
     at = 0
