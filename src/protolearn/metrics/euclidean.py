@@ -126,7 +126,7 @@ def fill_rows(x, W, T, slot, work, D):
 @compiled(fill_signature)
 def fill_columns(x, W, T, slot, work, D):
     """Distances with one prototype a column."""
-    distances_to_columns(x, W, D)
+    distances_to_columns(x, W.T, D)
 
 
 @vectorised
@@ -136,14 +136,13 @@ def distances_to_rows(x, W, D):
     # Not range(0, n, 4), of which LLVM makes code that takes 1.4 times as long.
     for g in range(n // ROWS):
         i = ROWS * g
-        w0, w1, w2, w3 = W[i], W[i + 1], W[i + 2], W[i + 3]
         s0 = s1 = s2 = s3 = x.dtype.type(0)
         for j in range(d):
             xj = x[j]
-            v0 = xj - w0[j]
-            v1 = xj - w1[j]
-            v2 = xj - w2[j]
-            v3 = xj - w3[j]
+            v0 = xj - W[i, j]
+            v1 = xj - W[i + 1, j]
+            v2 = xj - W[i + 2, j]
+            v3 = xj - W[i + 3, j]
             s0 += v0 * v0
             s1 += v1 * v1
             s2 += v2 * v2
@@ -153,17 +152,16 @@ def distances_to_rows(x, W, D):
 
 @vectorised
 def distances_to_columns(x, W, D):
-    """Distances with one prototype a column, four features at a time so that D is loaded once for them."""
-    d, n = W.shape
+    """Distances where W is in Fortran's order, four features at a time so that D is loaded once for them."""
+    n, d = W.shape
     j = 0
     if d >= 4:
         x0, x1, x2, x3 = x[0], x[1], x[2], x[3]
-        w0, w1, w2, w3 = W[0], W[1], W[2], W[3]
         for i in range(n):
-            v0 = x0 - w0[i]
-            v1 = x1 - w1[i]
-            v2 = x2 - w2[i]
-            v3 = x3 - w3[i]
+            v0 = x0 - W[i, 0]
+            v1 = x1 - W[i, 1]
+            v2 = x2 - W[i, 2]
+            v3 = x3 - W[i, 3]
             D[i] = v0 * v0 + v1 * v1 + v2 * v2 + v3 * v3
         j = 4
     else:
@@ -171,36 +169,26 @@ def distances_to_columns(x, W, D):
             D[i] = 0
     while j + 4 <= d:
         x0, x1, x2, x3 = x[j], x[j + 1], x[j + 2], x[j + 3]
-        w0, w1, w2, w3 = W[j], W[j + 1], W[j + 2], W[j + 3]
         for i in range(n):
-            v0 = x0 - w0[i]
-            v1 = x1 - w1[i]
-            v2 = x2 - w2[i]
-            v3 = x3 - w3[i]
+            v0 = x0 - W[i, j]
+            v1 = x1 - W[i, j + 1]
+            v2 = x2 - W[i, j + 2]
+            v3 = x3 - W[i, j + 3]
             D[i] += v0 * v0 + v1 * v1 + v2 * v2 + v3 * v3
         j += 4
     while j < d:
         x0 = x[j]
-        w0 = W[j]
         for i in range(n):
-            v0 = x0 - w0[i]
+            v0 = x0 - W[i, j]
             D[i] += v0 * v0
         j += 1
 
 
 @vectorised
-def move_row(x, W, i, share):
-    """m_i += share (x - m_i)."""
-    w = W[i]
-    for j in range(x.shape[0]):
-        w[j] += share * (x[j] - w[j])
-
-
-@vectorised
-def move_column(x, W, i, share):
+def move(x, W, i, share):
     """m_i += share (x - m_i)."""
     for j in range(x.shape[0]):
-        W[j, i] += share * (x[j] - W[j, i])
+        W[i, j] += share * (x[j] - W[i, j])
 
 
 @vectorised
@@ -217,7 +205,7 @@ def move_columns(x, W, shares):
 def step_row(x, W, T, slot, chosen, pulls, etas, G, work):
     """m_i += 2 eta c (x - m_i)."""
     for p in range(chosen.shape[0]):
-        move_row(x, W, chosen[p], x.dtype.type(2.0 * etas[p] * pulls[p]))
+        move(x, W, chosen[p], x.dtype.type(2.0 * etas[p] * pulls[p]))
 
 
 @compiled(step_signature)
@@ -225,7 +213,7 @@ def step_column(x, W, T, slot, chosen, pulls, etas, G, work):
     """m_i += 2 eta c (x - m_i); where many move, the others move with a share of 0."""
     if _FEW * chosen.shape[0] < W.shape[1]:
         for p in range(chosen.shape[0]):
-            move_column(x, W, chosen[p], x.dtype.type(2.0 * etas[p] * pulls[p]))
+            move(x, W.T, chosen[p], x.dtype.type(2.0 * etas[p] * pulls[p]))
         return
     work[:] = 0
     for p in range(chosen.shape[0]):

@@ -127,9 +127,7 @@ class Omega(Metric):
         dtype = prototypes.theta.dtype
         away = (first - mass[:, None] * W).astype(dtype)
         mixed = (first - 0.5 * mass[:, None] * W).astype(dtype)
-        differences = np.empty(scatter.shape, dtype=dtype)
-        scatter_of_differences.of(dtype)(scatter.astype(np.float64, copy=False), mixed, W, prototypes.slot, differences)
-        theta = prototypes.theta @ differences
+        theta = prototypes.theta @ scatter_of_differences(scatter, mixed, W, prototypes.slot)
         positions = np.empty_like(prototypes.positions)
         for slot, members in prototypes.groups:
             omega = prototypes.theta[slot]

@@ -35,7 +35,8 @@ class PairPull:
     def sum(self, axis: int) -> np.ndarray:
         """Sums over the rows (axis=0) or over the prototypes (axis=1)."""
         if axis == 1:
-            return self.values.sum(axis=1)
+            # Not by numpy's sum, which takes ten times as long along an axis of two.
+            return self.values[:, 0] + self.values[:, 1]
         sums = np.bincount(self.indices.ravel(), weights=self.values.ravel(), minlength=self.n_prototypes)
         return sums.astype(self.values.dtype)
 
@@ -70,14 +71,13 @@ Pull = np.ndarray | PairPull
 )
 def add_pairs(X, indices, values, sums):
     """sums[i] += values[n, 0 or 1] X[n] for the two prototypes i of each row n."""
+    # By indices: with rows as arrays of their own it takes four times as long, for numba then counts who uses them.
     for n in range(X.shape[0]):
-        x = X[n]
         for side in range(2):
-            c = values[n, side]
+            i, c = indices[n, side], values[n, side]
             if c != 0:
-                row = sums[indices[n, side]]
-                for j in range(x.shape[0]):
-                    row[j] += c * x[j]
+                for j in range(X.shape[1]):
+                    sums[i, j] += c * X[n, j]
 
 
 def weights_by_slot(pull: Pull, prototypes: PrototypeSet) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:

@@ -121,9 +121,23 @@ def rows_by_slot(X, indices, values, slot, begins, rows, scaled):
                 multiple[j] = values[n, side] * x[j]
 
 
+def scatter_of_differences(scatter: np.ndarray, mixed: np.ndarray, W: np.ndarray, slot: np.ndarray) -> np.ndarray:
+    """Sums of c v v', v = x - m: c x x' over the samples, less x m' + m x' - m m' over the prototypes of the slot.
+
+    mixed : for each prototype the sum of c (x - m / 2)
+    """
+    found = scatter.astype(W.dtype)
+    if len(found) == 1:
+        crossed = mixed.T @ W
+        found -= crossed
+        found -= crossed.T
+    else:
+        subtract_crossed.of(W.dtype)(mixed, W, slot, found)
+    return found
+
+
 @compiled(
     lambda number: types.void(
-        types.Array(types.float64, 3, "C"),  # scatter
         matrix(number),  # mixed
         constant_matrix(number),  # W
         vector(types.int64),  # slot
@@ -131,16 +145,10 @@ def rows_by_slot(X, indices, values, slot, begins, rows, scaled):
     ),
     fastmath=VECTORISED,
 )
-def scatter_of_differences(scatter, mixed, W, slot, out):
-    """Sums of c v v', v = x - m: c x x' over the samples, less x m' + m x' - m m' over the prototypes of the slot.
-
-    mixed : for each prototype the sum of c (x - m / 2)
-    """
+def subtract_crossed(mixed, W, slot, out):
+    """out[slot of m] -= x m' + m x' for each prototype m and its row x of `mixed`."""
     d = W.shape[1]
     for r in range(d):
-        for s in range(scatter.shape[0]):
-            for j in range(d):
-                out[s, r, j] = scatter[s, r, j]
         for i in range(W.shape[0]):
             m, x, row = W[i], mixed[i], out[slot[i], r]
             for j in range(d):

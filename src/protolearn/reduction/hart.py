@@ -120,7 +120,7 @@ def _for_certain(distance, size, n_features):
 @inline
 def _look(X, n, members, X_rough, at, tiles, t, size, labels, row, label, own, rival, distances, folded):
     """Take note of a row's nearest own and nearest other member, if they are in this tile."""
-    distances_to_columns(X_rough[at], tiles[t], distances)
+    distances_to_columns(X_rough[at], tiles[t].T, distances)
     fold(distances, folded)
     limit = _for_certain(max(own[row], rival[row]), size, X.shape[1])
     # Without a limit all are measured, since float32 may have made infinities or worse of them.

@@ -28,7 +28,7 @@ _LEAST_PROTOTYPES = 100
 _LEAST_NUMBERS = 25_000
 # Rows ahead: at first and at most so many that their distances to all prototypes stay in the second-level cache.
 _LEAST_AHEAD, _MOST_AHEAD = 32, 256
-_NUMBERS_AHEAD = 1 << 17
+_NUMBERS_AHEAD = 1 << 18
 
 
 def looks_ahead(loss: Loss, metric: Metric, start: PrototypeSet) -> bool:

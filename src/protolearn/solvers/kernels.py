@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numba import types
 
-from protolearn.compiled import compiled, inline, matrix, stack, vector, vectorised
+from protolearn.compiled import compiled, inline, matrix, pasted, stack, vector, vectorised
 from protolearn.losses.base import field_signature, pair_signature, rule_signature
 from protolearn.metrics.base import fill_signature, finish_signature, step_signature
 
@@ -95,7 +95,7 @@ def room_to_search(n_prototypes, X):
     return padded, np.empty(4 * q, X.dtype), np.empty(q, X.dtype)
 
 
-@inline
+@pasted
 def nearest_of(D, folded, groups):
     """Index and distance of the nearest, the lowest index on a tie; D is padded with infinity to 16 len(groups).
 
