@@ -18,74 +18,81 @@ from protolearn.solvers.kernels import epoch_signature, own_and_rival_by_class, 
 _MAPPED_ANEW = 128
 
 
+# Matrices and an index, not rows as arrays of their own: numba counts who uses an array, and within a branch or a loop
+# that costs as much as the few numbers of a row.
 @vectorised
-def multiply(A, x, out):
-    """out = A x, four rows at a time so that x is loaded once for them."""
-    n, d = A.shape
+def multiply(T, s, x, out, o):
+    """out[o] = T[s] x, four rows at a time so that x is loaded once for them."""
+    _, n, d = T.shape
     i = 0
     while i + 4 <= n:
-        a0, a1, a2, a3 = A[i], A[i + 1], A[i + 2], A[i + 3]
         s0 = s1 = s2 = s3 = x.dtype.type(0)
         for j in range(d):
-            s0 += a0[j] * x[j]
-            s1 += a1[j] * x[j]
-            s2 += a2[j] * x[j]
-            s3 += a3[j] * x[j]
-        out[i], out[i + 1], out[i + 2], out[i + 3] = s0, s1, s2, s3
+            s0 += T[s, i, j] * x[j]
+            s1 += T[s, i + 1, j] * x[j]
+            s2 += T[s, i + 2, j] * x[j]
+            s3 += T[s, i + 3, j] * x[j]
+        out[o, i], out[o, i + 1], out[o, i + 2], out[o, i + 3] = s0, s1, s2, s3
         i += 4
     while i < n:
-        a0 = A[i]
         s0 = x.dtype.type(0)
         for j in range(d):
-            s0 += a0[j] * x[j]
-        out[i] = s0
+            s0 += T[s, i, j] * x[j]
+        out[o, i] = s0
         i += 1
 
 
 @vectorised
-def multiply_transposed(A, h, out):
-    """out = A'h, four rows at a time so that `out` is loaded once for them."""
-    n, d = A.shape
+def multiply_transposed(T, s, h, p, out):
+    """out = T[s]'h[p], four rows at a time so that `out` is loaded once for them."""
+    _, n, d = T.shape
     for j in range(d):
         out[j] = 0
     i = 0
     while i + 4 <= n:
-        a0, a1, a2, a3 = A[i], A[i + 1], A[i + 2], A[i + 3]
-        h0, h1, h2, h3 = h[i], h[i + 1], h[i + 2], h[i + 3]
+        h0, h1, h2, h3 = h[p, i], h[p, i + 1], h[p, i + 2], h[p, i + 3]
         for j in range(d):
-            out[j] += h0 * a0[j] + h1 * a1[j] + h2 * a2[j] + h3 * a3[j]
+            out[j] += h0 * T[s, i, j] + h1 * T[s, i + 1, j] + h2 * T[s, i + 2, j] + h3 * T[s, i + 3, j]
         i += 4
     while i < n:
-        a0 = A[i]
-        h0 = h[i]
+        h0 = h[p, i]
         for j in range(d):
-            out[j] += h0 * a0[j]
+            out[j] += h0 * T[s, i, j]
         i += 1
 
 
 @vectorised
-def squared_distance(a, b):
-    """|a - b|^2."""
-    s = a.dtype.type(0)
-    for j in range(a.shape[0]):
-        v = a[j] - b[j]
-        s += v * v
-    return s
+def distances_after(sample, slot, mapped, D):
+    """D_i = |sample of the slot of i - mapped_i|^2."""
+    for i in range(slot.shape[0]):
+        s = slot[i]
+        total = sample.dtype.type(0)
+        for r in range(mapped.shape[1]):
+            v = sample[s, r] - mapped[i, r]
+            total += v * v
+        D[i] = total
 
 
 @vectorised
-def subtract(a, b, out):
-    """out = a - b."""
+def subtract(A, i, b, out):
+    """out = A_i - b."""
     for j in range(out.shape[0]):
-        out[j] = a[j] - b[j]
+        out[j] = A[i, j] - b[j]
 
 
 @vectorised
-def move_mapped(W, i, towards, away, factor, mean_weight):
-    """m_i += factor Omega'Omega v, never further than the sample is: see `Omega`."""
+def subtract_rows(A, i, B, k, out, p):
+    """out[p] = A_i - B_k."""
+    for j in range(out.shape[1]):
+        out[p, j] = A[i, j] - B[k, j]
+
+
+@vectorised
+def move_mapped(W, i, towards, away, p, factor, mean_weight):
+    """m_i += factor Omega'Omega v, never further than the sample is: see `Omega`; v is away[p]."""
     length = moved = 0.0
     for j in range(towards.shape[0]):
-        length += away[j] * away[j]
+        length += away[p, j] * away[p, j]
         moved += towards[j] * towards[j]
     most = max(1.0, abs(factor) * mean_weight)
     if factor * factor * moved > most * most * length:
@@ -96,40 +103,46 @@ def move_mapped(W, i, towards, away, factor, mean_weight):
 
 
 @vectorised
-def turn(omega, a, mapped_a, away_a, b, mapped_b, away_b, total):
-    """Omega -= a h_a v_a' + b h_b v_b', scaled to trace(Omega'Omega) = total; returns the scale."""
-    number = omega.dtype.type
+def turn(T, s, a, b, differences, away, total):
+    """Omega -= a h_0 v_0' + b h_1 v_1', scaled to trace(Omega'Omega) = total; returns the scale.
+
+    Omega is T[s], h the differences after the map, v those before.
+    """
+    _, rows, d = T.shape
+    number = T.dtype.type
     squares = 0.0
-    for r in range(omega.shape[0]):
-        row = omega[r]
-        p, q = number(a * mapped_a[r]), number(b * mapped_b[r])
-        s = number(0)
-        for j in range(omega.shape[1]):
-            row[j] -= p * away_a[j] + q * away_b[j]
-            s += row[j] * row[j]
-        squares += s
+    for r in range(rows):
+        p, q = number(a * differences[0, r]), number(b * differences[1, r])
+        total_of_row = number(0)
+        for j in range(d):
+            T[s, r, j] -= p * away[0, j] + q * away[1, j]
+            total_of_row += T[s, r, j] * T[s, r, j]
+        squares += total_of_row
     if not squares > 0:
         return number(1)
     scale = number(np.sqrt(total / squares))
-    for r in range(omega.shape[0]):
-        row = omega[r]
-        for j in range(omega.shape[1]):
-            row[j] *= scale
+    for r in range(rows):
+        for j in range(d):
+            T[s, r, j] *= scale
     return scale
 
 
 @vectorised
-def follow(mapped, i, W, origin, a, mapped_a, away_a, b, mapped_b, away_b, scale):
-    """What `turn` makes of Omega (m_i - origin)."""
-    p = q = mapped.dtype.type(0)
-    for j in range(away_a.shape[0]):
-        w = W[i, j] - origin[j]
-        p += away_a[j] * w
-        q += away_b[j] * w
-    p *= mapped.dtype.type(a)
-    q *= mapped.dtype.type(b)
-    for r in range(mapped_a.shape[0]):
-        mapped[i, r] = scale * (mapped[i, r] - p * mapped_a[r] - q * mapped_b[r])
+def follow(mapped, slot, s, stale, W, origin, a, b, differences, away, scale):
+    """What `turn` makes of Omega (m_i - origin), for all m_i under that Omega that are not to be mapped anew."""
+    number = mapped.dtype.type
+    for i in range(slot.shape[0]):
+        if slot[i] != s or stale[i]:
+            continue
+        p = q = number(0)
+        for j in range(W.shape[1]):
+            w = W[i, j] - origin[j]
+            p += away[0, j] * w
+            q += away[1, j] * w
+        p *= number(a)
+        q *= number(b)
+        for r in range(mapped.shape[1]):
+            mapped[i, r] = scale * (mapped[i, r] - p * differences[0, r] - q * differences[1, r])
 
 
 @compiled(lambda number: epoch_signature(number, types.FunctionType(pair_signature(number)), functions=False))
@@ -146,7 +159,6 @@ def omega_pair_epoch(
     m = labels.shape[0]
     n_slots, rows, d = T.shape
     padded, folded, groups = room_to_search(m, X)
-    D = padded[:m]
     # Few arrays: numba compiles each kind that is made here, and a tenth of a second for each.
     origin, towards, away = np.empty(d, X.dtype), np.empty(d, X.dtype), np.empty((2, d), X.dtype)
     differences, sample, mapped = (
@@ -165,15 +177,13 @@ def omega_pair_epoch(
     for n in range(X.shape[0]):
         for i in range(m):
             if stale[i] or n % _MAPPED_ANEW == 0:
-                subtract(W[i], origin, towards)
-                multiply(T[slot[i]], towards, mapped[i])
+                subtract(W, i, origin, towards)
+                multiply(T, slot[i], towards, mapped, i)
                 stale[i] = False
-        x = X[n]
-        subtract(x, origin, towards)
+        subtract(X, n, origin, towards)
         for s in range(n_slots):
-            multiply(T[s], towards, sample[s])
-        for i in range(m):
-            D[i] = squared_distance(sample[slot[i]], mapped[i])
+            multiply(T, s, towards, sample, s)
+        distances_after(sample, slot, mapped, padded)
         own, rival, d_own, d_rival = own_and_rival_by_class(padded, starts, y[n], folded, groups)
         if own < 0 or rival < 0 or not (d_own < limit and d_rival < limit):
             return n
@@ -184,13 +194,13 @@ def omega_pair_epoch(
             continue
         for p in range(2):
             i = pair[p]
-            subtract(x, W[i], away[p])
-            subtract(sample[slot[i]], mapped[i], differences[p])
+            subtract_rows(X, n, W, i, away, p)
+            subtract_rows(sample, slot[i], mapped, i, differences, p)
         for p in range(2):
             i = pair[p]
             if pulls[p] != 0.0 and eta[n] > 0.0:
-                multiply_transposed(T[slot[i]], differences[p], towards)
-                move_mapped(W, i, towards, away[p], 2.0 * (eta[n] * rates[i]) * pulls[p], mean_weight)
+                multiply_transposed(T, slot[i], differences, p, towards)
+                move_mapped(W, i, towards, away, p, 2.0 * (eta[n] * rates[i]) * pulls[p], mean_weight)
                 stale[i] = True
         if learns:
             for p in range(2):
@@ -199,11 +209,6 @@ def omega_pair_epoch(
                     continue
                 pulling = 2.0 * rho[n] * pulls[0] if slot[own] == s else 0.0
                 pushing = 2.0 * rho[n] * pulls[1] if slot[rival] == s else 0.0
-                scale = turn(T[s], pulling, differences[0], away[0], pushing, differences[1], away[1], total)
-                for i in range(m):
-                    if slot[i] == s and not stale[i]:
-                        follow(
-                            mapped, i, W, origin, pulling, differences[0], away[0], pushing, differences[1], away[1],
-                            scale,
-                        )  # fmt: skip
+                scale = turn(T, s, pulling, pushing, differences, away, total)
+                follow(mapped, slot, s, stale, W, origin, pulling, pushing, differences, away, scale)
     return X.shape[0]
