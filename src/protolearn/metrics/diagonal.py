@@ -161,18 +161,16 @@ def step_weighted(x, W, T, slot, chosen, pulls, etas, G, work):
     """G^p += c (x^p - m^p)^2, then m^p += 2 eta c lam^p (x^p - m^p), bounded; work[0] is the average weight."""
     for p in range(chosen.shape[0]):
         i, pull, eta = chosen[p], pulls[p], etas[p]
-        w = W[i]
-        lam = T[slot[i], 0]
+        s = slot[i]
         if G.shape[0] > 0:
-            g = G[slot[i], 0]
             c = x.dtype.type(pull)
             for j in range(x.shape[0]):
-                v = x[j] - w[j]
-                g[j] += c * v * v
+                v = x[j] - W[i, j]
+                G[s, 0, j] += c * v * v
         factor = x.dtype.type(2.0 * eta * pull)
         most = max(x.dtype.type(1), abs(factor) * work[0])
         for j in range(x.shape[0]):
-            w[j] += min(max(factor * lam[j], -most), most) * (x[j] - w[j])
+            W[i, j] += min(max(factor * T[s, 0, j], -most), most) * (x[j] - W[i, j])
 
 
 @compiled(finish_signature, fastmath=VECTORISED)

@@ -167,20 +167,18 @@ def step_squared(x, W, T, slot, chosen, pulls, etas, G, work):
         i, pull, eta = chosen[p], pulls[p], etas[p]
         d = x.shape[0]
         one = x.dtype.type(1)
-        m = W[i]
-        w = T[slot[i], 0]
+        s = slot[i]
         free = work.shape[0] > 0
         if G.shape[0] > 0:
-            g = G[slot[i], 0]
             c = x.dtype.type(2.0 * pull)
-            at = W.shape[0] * d + slot[i] * d
+            at = W.shape[0] * d + s * d
             for j in range(d):
-                v = x[j] - m[j]
-                g[j] += c * w[j] * v * v * (work[at + j] if free else one)
+                v = x[j] - W[i, j]
+                G[s, 0, j] += c * T[s, 0, j] * v * v * (work[at + j] if free else one)
         share = x.dtype.type(2.0 * eta * pull)
         for j in range(d):
-            factor = share * w[j] * w[j] * (work[i * d + j] if free else one)
-            m[j] += min(max(factor, -one), one) * (x[j] - m[j])
+            factor = share * T[s, 0, j] * T[s, 0, j] * (work[i * d + j] if free else one)
+            W[i, j] += min(max(factor, -one), one) * (x[j] - W[i, j])
 
 
 @compiled(finish_signature, fastmath=VECTORISED)

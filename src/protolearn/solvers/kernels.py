@@ -183,7 +183,8 @@ def pair_epoch(
     for n in range(X.shape[0]):
         x = X[n]
         fill(x, W, T, slot, work, padded)
-        padded[labels.shape[0] :] = np.inf
+        for i in range(labels.shape[0], padded.shape[0]):
+            padded[i] = np.inf
         if starts.shape[0] > 0:
             own, rival, d_own, d_rival = own_and_rival_by_class(padded, starts, y[n], folded, groups)
         else:
@@ -276,7 +277,8 @@ def rule_epoch(
     for n in range(X.shape[0]):
         x = X[n]
         fill(x, W, T, slot, work, padded)
-        padded[m:] = np.inf
+        for i in range(m, padded.shape[0]):
+            padded[i] = np.inf
         if not all_below(D, limit):
             return n
         near, d_near = nearest_of(padded, folded, groups)
