@@ -194,6 +194,3 @@ inline = njit(**_WITHIN)
 
 vectorised = njit(**_WITHIN, fastmath=set(VECTORISED))
 """For small loops over numbers that compiled functions call by name."""
-
-pasted = njit(inline="always")
-"""For small helpers that call others: a call within a call takes longer, for numba then counts who uses the arrays."""

@@ -8,7 +8,7 @@ from protolearn.losses import LOSSES
 from protolearn.metrics import METRICS
 from protolearn.schedules import linear
 from protolearn.solvers import SOLVERS, Objective, Plan, ahead
-from protolearn.solvers.kernels import class_starts, own_and_rival, own_and_rival_by_class
+from protolearn.solvers.kernels import class_starts, nearest_of, own_and_rival, take_nearest
 
 EUCLIDEAN = METRICS["euclidean"]
 
@@ -107,9 +107,14 @@ def test_the_search_by_class_finds_what_the_plain_one_finds(n_prototypes):
         padded = np.full(16 * q, np.inf)
         # Whole numbers: ties are frequent.
         padded[:n_prototypes] = rng.integers(0, 9, n_prototypes)
-        expected = own_and_rival(padded[:n_prototypes].copy(), labels, 2)
-        found = own_and_rival_by_class(padded, class_starts(labels), 2, np.empty(4 * q), np.empty(q))
-        assert found[:2] == expected
+        before = padded.copy()
+        expected = own_and_rival(before[:n_prototypes], labels, 2)
+        starts = class_starts(labels)
+        own, d_own = take_nearest(padded, starts[2], starts[3])
+        rival, d_rival = nearest_of(padded, np.empty(4 * q), np.empty(q))
+        assert (own, rival) == expected
+        assert np.isinf(padded[starts[2] : starts[3]]).all()
+        assert (d_own, d_rival) == tuple(before[list(expected)])
 
 
 def test_prototypes_out_of_order_are_searched_one_by_one():

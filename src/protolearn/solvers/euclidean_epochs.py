@@ -18,8 +18,8 @@ from protolearn.solvers.kernels import (
     all_below,
     in_place_types,
     nearest_of,
-    own_and_rival_by_class,
     room_to_search,
+    take_nearest,
 )
 
 # Rows that are copied to one place before they are shown: fetched one by one from all over X, each is waited for.
@@ -80,8 +80,10 @@ def _pair_epoch(X, rows, y, share, eta, slope, W, labels, starts, limit, loss, p
         measure(x, W, padded)
         for i in range(m, padded.shape[0]):
             padded[i] = np.inf
-        own, rival, d_own, d_rival = own_and_rival_by_class(padded, starts, k, folded, groups)
-        if own < 0 or rival < 0 or not (d_own < limit and d_rival < limit):
+        own, d_own = take_nearest(padded, starts[k], starts[k + 1])
+        rival, d_rival = nearest_of(padded, folded, groups)
+        # A distance that is missing is infinite, and none is below NaN.
+        if not (d_own < limit and d_rival < limit):
             return n
         value, pull, push = loss(d_own, d_rival, slope[n])
         values[n] = value + alpha * d_own

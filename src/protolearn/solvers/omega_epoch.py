@@ -12,7 +12,7 @@ from numba import types
 
 from protolearn.compiled import compiled, vectorised
 from protolearn.losses.base import pair_signature
-from protolearn.solvers.kernels import epoch_signature, own_and_rival_by_class, room_to_search
+from protolearn.solvers.kernels import epoch_signature, nearest_of, room_to_search, take_nearest
 
 # After so many samples the prototypes are mapped anew, before the rounding of the updates adds up.
 _MAPPED_ANEW = 128
@@ -184,8 +184,9 @@ def omega_pair_epoch(
         for s in range(n_slots):
             multiply(T, s, towards, sample, s)
         distances_after(sample, slot, mapped, padded)
-        own, rival, d_own, d_rival = own_and_rival_by_class(padded, starts, y[n], folded, groups)
-        if own < 0 or rival < 0 or not (d_own < limit and d_rival < limit):
+        own, d_own = take_nearest(padded, starts[y[n]], starts[y[n] + 1])
+        rival, d_rival = nearest_of(padded, folded, groups)
+        if not (d_own < limit and d_rival < limit):
             return n
         value, pull, push = loss(d_own, d_rival, slope[n])
         values[n] = value + alpha * d_own
