@@ -17,7 +17,7 @@ from pathlib import Path
 
 from benchmarks.case import Case, Request, write_page
 from benchmarks.environments import HOME, Environments
-from benchmarks.measurements import RATIO_HEADER, read
+from benchmarks.measurements import RATIO_HEADER, by_machine, read
 
 PEERS = {"sklvq", "sklearn-lvq", "prototorch", "pylmnn", "metric-learn"}
 CASES = ("train", "predict", "start", "memory", "scale", "reduction", "metric")
@@ -82,15 +82,16 @@ def main(arguments: list[str] | None = None) -> int:
                 folder=Path(folder),
             )
             rows = chosen.measure(request, only, options.out)
-    ratios = chosen.ratios(rows)
+    last = next(iter(by_machine(rows).values()))
+    ratios = chosen.ratios(last)
     print(" | ".join(RATIO_HEADER))
     for found in ratios:
         print(" | ".join(found.cells()))
     if options.docs is None:
-        chosen.draw(rows, options.out / f"{chosen.name}.png")
+        chosen.draw(last, options.out / f"{chosen.name}.png")
     else:
         figure = options.docs / "figures" / f"speed_{chosen.name}.png"
-        chosen.draw(rows, figure)
+        chosen.draw(last, figure)
         with_peers = any(row.library in PEERS for row in rows)
         command = f"python -m benchmarks {chosen.name}" + (" --peers" if with_peers else "")
         write_page(options.docs, chosen, chosen.section(rows, command, f"figures/{figure.name}"))

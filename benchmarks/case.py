@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.environments import Environments
-from benchmarks.measurements import RATIO_HEADER, Measurement, Ratio, read, replaced, write
+from benchmarks.measurements import RATIO_HEADER, Measurement, Ratio, by_machine, read, replaced, write
 
 HEADING = "# Speed\n\nEach section is made by the command that it names; ratios are of measurements taken in turn.\n"
 
@@ -83,33 +83,38 @@ class Case:
         return [name for name in self.parts if name in found]
 
     def measure(self, request: Request, only: Sequence[str], out: Path) -> list[Measurement]:
-        """Run the parts, and put their rows into the CSV file in place of older ones of the same parts."""
+        """Run the parts, and put their rows into the CSV file in place of older ones of the same parts and machine."""
         out.mkdir(parents=True, exist_ok=True)
         path = out / f"{self.name}.csv"
         rows = read(path)
         for name in self.chosen(only):
             request.tell(f"{self.name}: {name}")
             # After each part: a run that is cut short leaves what it has measured.
-            rows = replaced(rows, self.parts[name](request), [name])
+            rows = replaced(rows, self.parts[name](request), [name], machine())
             write(path, rows)
-        order = list(self.parts)
-        rows.sort(key=lambda row: order.index(row.part) if row.part in order else len(order))
+        order = {name: place for place, name in enumerate(self.parts)}
+        # What was measured here comes last, however little of the whole it is.
+        rows.sort(key=lambda row: (row.machine == machine(), order.get(row.part, len(order))))
         write(path, rows)
         return rows
 
     def section(self, rows: Sequence[Measurement], command: str, figure: str) -> str:
-        """The section of docs/speed.md."""
+        """The section of docs/speed.md: the ratios of every machine, all else of the one that was measured last."""
         from protolearn.experiments.report import table
 
         pieces = [f"## {self.name.capitalize()}", " ".join(self.text.split())]
-        ratios = self.ratios(rows)
-        if ratios:
-            pieces.append(table(RATIO_HEADER, [found.cells() for found in ratios]))
+        machines = by_machine(rows)
+        for name, found in machines.items():
+            ratios = self.ratios(found)
+            if ratios:
+                pieces.append(f"On {name}:" if len(machines) > 1 else "")
+                pieces.append(table(RATIO_HEADER, [one.cells() for one in ratios]))
+        last, found = next(iter(machines.items()))
         pieces.append(f"![{self.line}]({figure})")
-        for title, header, body in self.tables(rows):
+        for title, header, body in self.tables(found):
             if body:
                 pieces += [f"{title}:" if title else "", table(header, body)]
-        pieces.append(made_by(command, self.packages))
+        pieces.append(made_by(command, last, self.packages))
         return "\n\n".join(piece for piece in pieces if piece)
 
 
@@ -133,14 +138,16 @@ def processor() -> str:
     return names[0] if names else platform.machine()
 
 
-def made_by(command: str, packages: Sequence[str] = ()) -> str:
+def machine() -> str:
+    """The machine at hand in words."""
+    return f"{os.cpu_count()} cores ({processor()}, {platform.machine()})"
+
+
+def made_by(command: str, where: str, packages: Sequence[str] = ()) -> str:
     """The command, the machine, the versions."""
     known = {name: installed(name) for name in ("protolearn", "numpy", "scipy", "scikit-learn", "numba", *packages)}
     versions = ", ".join(f"{name} {found}" for name, found in known.items() if found)
-    return (
-        f"Made by `{command}` on {os.cpu_count()} cores ({processor()}, {platform.machine()}) with Python "
-        f"{platform.python_version()}, {versions}."
-    )
+    return f"Made by `{command}` on {where} with Python {platform.python_version()}, {versions}."
 
 
 def write_page(docs: Path, case: Case, section: str) -> None:

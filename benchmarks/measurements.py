@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import statistics
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ class Measurement:
     repeat : numbers of the same repeat were taken one after the other
     version : of the library
     note : what a reader has to know, for example that fewer epochs were run
+    machine : where it was measured; figures of another machine stand beside these, not in their place
     """
 
     part: str
@@ -36,6 +37,7 @@ class Measurement:
     repeat: int = 0
     version: str = ""
     note: str = ""
+    machine: str = ""
 
 
 COLUMNS = tuple(field.name for field in fields(Measurement))
@@ -63,10 +65,21 @@ def write(path: Path, rows: Iterable[Measurement]) -> None:
     temporary.replace(path)
 
 
-def replaced(old: Sequence[Measurement], new: Sequence[Measurement], parts: Iterable[str]) -> list[Measurement]:
-    """`old` without the parts that were measured again, then `new`."""
+def replaced(
+    old: Sequence[Measurement], new: Sequence[Measurement], parts: Iterable[str], machine: str = ""
+) -> list[Measurement]:
+    """`old` without the parts that were measured again on this machine, then `new`, which was."""
     again = set(parts)
-    return [row for row in old if row.part not in again] + list(new)
+    kept = [row for row in old if row.part not in again or row.machine != machine]
+    return kept + [replace(row, machine=machine) for row in new]
+
+
+def by_machine(rows: Iterable[Measurement]) -> dict[str, list[Measurement]]:
+    """The rows of each machine, that of the last row first."""
+    found: dict[str, list[Measurement]] = {}
+    for row in rows:
+        found.setdefault(row.machine, []).append(row)
+    return dict(reversed(found.items()))
 
 
 def where(rows: Iterable[Measurement], **wanted: Any) -> list[Measurement]:

@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 from benchmarks.__main__ import CASES, case, main
-from benchmarks.measurements import COLUMNS, Measurement, read, write
+from benchmarks.measurements import COLUMNS, Measurement, read, replaced, write
 
 from benchmarks import out_of_core, peers, scale, start, support_vectors
 
@@ -85,6 +85,18 @@ def test_a_plot_and_a_section_can_be_made_of_the_file_alone(tmp_path, capsys):
     with pytest.raises(SystemExit):
         main(["predict", *options[1:]])
     assert "holds no rows to draw; run predict first" in capsys.readouterr().err
+
+
+def test_the_ratios_of_every_machine_are_shown_and_the_rest_of_the_last_one(tmp_path, capsys):
+    old = fits("protolearn", "online, float64", 2.0, 0.96) + fits("sklvq", "sgd, float64", 10.0, 0.95)
+    new = fits("protolearn", "online, float64", 0.5, 0.96) + fits("sklvq", "sgd, float64", 10.0, 0.95)
+    write(tmp_path / "train.csv", replaced(replaced([], old, [], "a slow one"), new, [], "a fast one"))
+    assert main(["train", "--redraw", "--out", str(tmp_path), "--docs", str(tmp_path)]) == 0
+    page = (tmp_path / "speed.md").read_text()
+    assert page.index("On a fast one:") < page.index("| 20.0 |") < page.index("On a slow one:") < page.index("| 5.00 |")
+    assert "on a fast one with Python" in page
+    assert page.count("sgd, float64 | 10.0") == 1
+    assert "| 5.00 |" not in capsys.readouterr().out
 
 
 def test_parts_can_be_listed(capsys):

@@ -3,7 +3,18 @@
 import csv
 
 import pytest
-from benchmarks.measurements import COLUMNS, Measurement, number, ratio, read, replaced, spread, where, write
+from benchmarks.measurements import (
+    COLUMNS,
+    Measurement,
+    by_machine,
+    number,
+    ratio,
+    read,
+    replaced,
+    spread,
+    where,
+    write,
+)
 
 
 def rows(library, values, **more):
@@ -57,6 +68,14 @@ def test_a_part_that_is_measured_again_replaces_its_rows_only():
     found = replaced(old, new, ["b"])
     assert [(row.part, row.value) for row in found] == [("a", 1.0), ("b", 2.0)]
     assert where(found, part="b") == new
+
+
+def test_figures_of_another_machine_stay_beside_the_new_ones():
+    old = replaced([], rows("ours", [1.0]) + rows("theirs", [2.0]), ["part"], "one machine")
+    found = replaced(old, rows("ours", [4.0]), [old[0].part], "another")
+    assert [(row.machine, row.value) for row in found] == [("one machine", 1.0), ("one machine", 2.0), ("another", 4.0)]
+    assert list(by_machine(found)) == ["another", "one machine"]
+    assert by_machine(found)["one machine"] == old
 
 
 def test_numbers_and_spreads_are_short():
