@@ -9,7 +9,7 @@ import numpy as np
 from protolearn.compiled import compiled
 from protolearn.losses.base import FieldLoss, field_signature
 from protolearn.losses.snpc import PrunedLoss
-from protolearn.losses.soft import keep_nearest, negative_log_likelihood
+from protolearn.losses.soft import decays, keep_nearest, nearest_own_and_rival, negative_log_likelihood, scale_sides
 
 
 class SoftLogLoss(FieldLoss, name="rslvq"):
@@ -25,7 +25,11 @@ class SoftLogLoss(FieldLoss, name="rslvq"):
 
     @compiled(field_signature)
     def coefficients(D, labels, k, parameters, C):
-        return negative_log_likelihood(D, labels, k, parameters[0], parameters[1], C)
+        own, rival = nearest_own_and_rival(D, labels, k)
+        sides = decays(D, labels, k, parameters[0], own, rival, C)
+        value, pull, push = negative_log_likelihood(sides, parameters[0], parameters[1])
+        scale_sides(C, labels, k, pull, push)
+        return value
 
 
 @dataclass(frozen=True)
@@ -42,16 +46,19 @@ class PrunedSoftLogLoss(PrunedLoss, name="rslvq1"):
     @compiled(field_signature)
     def coefficients(D, labels, k, parameters, C):
         kept = keep_nearest(D, labels, k, int(parameters[2]), parameters[3] > 0.0)
-        value = negative_log_likelihood(kept, labels, k, parameters[0], parameters[1], C)
+        own, rival = nearest_own_and_rival(kept, labels, k)
+        sides = decays(kept, labels, k, parameters[0], own, rival, C)
+        value, pull, push = negative_log_likelihood(sides, parameters[0], parameters[1])
+        scale_sides(C, labels, k, pull, push)
         if value < np.inf:
             return value
-        own = np.inf
+        nearest_own = np.inf
         nearest = kept.min()
         for i in range(D.shape[0]):
             if labels[i] == k:
-                own = min(own, D[i])
+                nearest_own = min(nearest_own, D[i])
         log_sum = 0.0
         for i in range(D.shape[0]):
             if kept[i] < np.inf:
                 log_sum += np.exp(-parameters[0] * (kept[i] - nearest))
-        return parameters[0] * (own - nearest) + np.log(log_sum)
+        return parameters[0] * (nearest_own - nearest) + np.log(log_sum)

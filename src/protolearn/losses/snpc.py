@@ -8,7 +8,7 @@ import numpy as np
 
 from protolearn.compiled import compiled
 from protolearn.losses.base import FieldLoss, field_signature
-from protolearn.losses.soft import keep_nearest, misclassification
+from protolearn.losses.soft import decays, keep_nearest, misclassification, nearest_own_and_rival, scale_sides
 from protolearn.parameters import check_count
 
 
@@ -25,7 +25,11 @@ class SoftErrorLoss(FieldLoss, name="snpc"):
 
     @compiled(field_signature)
     def coefficients(D, labels, k, parameters, C):
-        return misclassification(D, labels, k, parameters[0], parameters[1], C)
+        own, rival = nearest_own_and_rival(D, labels, k)
+        sides = decays(D, labels, k, parameters[0], own, rival, C)
+        value, pull, push = misclassification(sides, parameters[0], parameters[1])
+        scale_sides(C, labels, k, pull, push)
+        return value
 
 
 @dataclass(frozen=True)
@@ -57,4 +61,8 @@ class PrunedSoftErrorLoss(PrunedLoss, name="maxp1"):
     @compiled(field_signature)
     def coefficients(D, labels, k, parameters, C):
         kept = keep_nearest(D, labels, k, int(parameters[2]), parameters[3] > 0.0)
-        return misclassification(kept, labels, k, parameters[0], parameters[1], C)
+        own, rival = nearest_own_and_rival(kept, labels, k)
+        sides = decays(kept, labels, k, parameters[0], own, rival, C)
+        value, pull, push = misclassification(sides, parameters[0], parameters[1])
+        scale_sides(C, labels, k, pull, push)
+        return value
