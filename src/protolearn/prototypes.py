@@ -41,11 +41,11 @@ class PrototypeSet:
         |x|^2 - 2 x'm + |m|^2 loses all digits when the data lies far from the origin; distances do not care where it
         is. Nothing is gained where the origin is among the prototypes.
         """
-        origin = self.positions.mean(axis=0)
-        away = self.positions - origin
-        if origin @ origin * len(self) <= np.vdot(away, away):
+        origin = self.positions.sum(axis=0) / self.positions.dtype.type(len(self))
+        # The squared distances from the mean are the squared lengths less those of the mean.
+        if 2.0 * float(origin @ origin) * len(self) <= np.vdot(self.positions, self.positions):
             return None, self.positions
-        return origin, away
+        return origin, self.positions - origin
 
     @cached_property
     def groups(self) -> list[tuple[int, Any]]:

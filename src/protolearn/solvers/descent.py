@@ -49,18 +49,21 @@ class _Variables:
 
     def prototypes(self, vector: np.ndarray) -> PrototypeSet:
         positions, theta = self.start.positions, self.start.theta
+        dtype = positions.dtype
         if self.learns_positions:
             positions = (vector[: self.n_positions] * self.unit).reshape(positions.shape)
         if self.learns_metric:
             theta = self.metric.project(vector[self.n_positions :].reshape(theta.shape))
-        return self.start.moved(positions, theta).astype(self.start.positions.dtype)
+        return self.start.moved(positions.astype(dtype, copy=False), theta.astype(dtype, copy=False))
 
     def gradient(self, vector: np.ndarray, at: PrototypeSet, gradient: Gradient) -> np.ndarray:
         """By the vector: through the unit of the positions, and through the normalisation of the metric."""
         theta = gradient.theta
         if self.learns_metric:
             raw = vector[self.n_positions :].reshape(theta.shape)
-            theta = self.metric.free(at.theta, theta) * _scale_of(raw, at.theta)
+            # In one number type: numpy is slow where two meet.
+            valid = at.theta.astype(np.float64, copy=False)
+            theta = self.metric.free(valid, theta) * _scale_of(raw, valid)
         return self.flat(gradient.positions * self.unit, theta)
 
     @property

@@ -274,7 +274,7 @@ class FactorSteps(_Steps, name="factor"):
         length = np.linalg.norm(direction)
         if not length > 0:
             return False
-        step = 1.0 if self.memory.pairs else float(_FIRST_STEP * (np.linalg.norm(self.point) or 1.0) / length)
+        step = 1.0 if len(self.memory) else float(_FIRST_STEP * (np.linalg.norm(self.point) or 1.0) / length)
         low, high = 0.0, np.inf
         best = None
         for _ in range(_TRIALS):
@@ -289,7 +289,7 @@ class FactorSteps(_Steps, name="factor"):
                 high = step
             step = 2.0 * low if np.isinf(high) else (low + high) / 2.0
         if best is None:
-            if not self.memory.pairs:
+            if not len(self.memory):
                 return False
             self.memory.clear()
             return self.advance(candidates, smooth)
