@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from protolearn.data import TrainingSet, class_codes, row_blocks, shuffled, working_dtype
+from protolearn.data import TrainingSet, class_codes, row_blocks, shuffled, training_set, working_dtype
 from protolearn.schedules import SCHEDULES, annealed, as_schedule
 
 
@@ -86,10 +86,12 @@ def test_codes_of_classes_are_those_of_numpy(y):
     np.testing.assert_array_equal(codes, expected[1])
 
 
-def test_a_shuffle_is_what_numpys_permutation_makes_of_the_items():
+@pytest.mark.parametrize("few", [999, 1000])
+def test_a_shuffle_is_what_numpys_permutation_makes_of_the_items(monkeypatch, few):
+    monkeypatch.setattr(training_set, "_FEW_TO_SHUFFLE", few)
     items = np.arange(1000, dtype=np.int32)[::-1]
     found = shuffled(items, np.random.RandomState(3))
     np.testing.assert_array_equal(found, items[np.random.RandomState(3).permutation(1000)])
-    assert found.dtype == np.int32
+    assert found.dtype == (np.int32 if few < 1000 else np.intp)
     assert shuffled(items, None) is items
     np.testing.assert_array_equal(items, np.arange(1000)[::-1])

@@ -181,17 +181,19 @@ class _Stream:
         """Present some rows; returns how many of them before learning diverged, and then undoes them all."""
         plan, packed = self.plan, self.packed
         steps = self.step + np.arange(len(rows))
-        growth = annealed(1.0, plan.annealing, steps) if plan.annealing != 1.0 else np.ones(len(rows))
-        # A coefficient holds the slope as a factor: a slope 403 times the first one (SNPC on letter) would make steps
-        # 403 times as long. Accuracy there is 0.13 without the division and 0.94 with it.
-        factor = np.asarray(plan.schedule(steps, self.end), dtype=np.float64) / growth
+        # A schedule may give one number for all steps.
+        factor = np.broadcast_to(np.asarray(plan.schedule(steps, self.end), dtype=np.float64), len(rows))
+        slope = np.full(len(rows), float(self.objective.slope))
+        if plan.annealing != 1.0:
+            # A coefficient holds the slope as a factor: a slope 403 times the first one (SNPC on letter) would make
+            # steps 403 times as long. Accuracy there is 0.13 without the division and 0.94 with it.
+            growth = annealed(1.0, plan.annealing, steps)
+            factor, slope = factor / growth, slope * growth
         eta = np.ones(len(rows)) if self.objective.loss.individual_rates else plan.position_rate * factor
         before = packed.positions.copy(), packed.theta.copy()
         whole = np.ones(len(rows)) if share is None else share
         eta_or_none = eta if plan.position_rate > 0 else np.zeros(len(rows))
-        shown = self._present(
-            rows, whole, eta_or_none, plan.metric_rate * factor, self.objective.slope * growth, values
-        )
+        shown = self._present(rows, whole, eta_or_none, plan.metric_rate * factor, slope, values)
         self.step += len(rows)
         finite = all(np.isfinite(part).all() for part in packed.unpack(packed.positions, packed.theta))
         if shown == len(rows) and finite:
