@@ -5,6 +5,7 @@ import pytest
 from scipy import sparse
 
 from protolearn.data import TrainingSet, class_codes, row_blocks, shuffled, training_set, working_dtype
+from protolearn.data.training_set import even_slices
 from protolearn.schedules import SCHEDULES, annealed, as_schedule
 
 
@@ -26,6 +27,50 @@ def test_content_order_follows_the_rows():
     other = TrainingSet(sparse.csr_matrix(X_other[order]), y[order], None, 3)
     np.testing.assert_array_equal(X[one.content_order], X[order][other.content_order])
     assert np.abs(np.corrcoef(one.content_order, np.arange(200))[0, 1]) < 0.2
+
+
+def keys_of(data):
+    return data._content_keys(data.rows(slice(None)), data.y)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 1000])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_content_order_is_that_of_the_whole_keys(n, dtype):
+    rng = np.random.default_rng(0)
+    data = TrainingSet(rng.normal(size=(n, 3)).astype(dtype), rng.integers(0, 2, n), None, 2)
+    assert data.content_order.dtype == np.int32
+    np.testing.assert_array_equal(data.content_order, np.argsort(keys_of(data)))
+
+
+def test_keys_that_begin_alike_are_told_apart_by_their_end(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = np.repeat(rng.normal(size=(150, 3)), 2, axis=0)
+    data = TrainingSet(X, np.zeros(300, dtype=np.int64), None, 1)
+    # Nine bits hold the row, so what differs in them alone is tied; each row comes twice.
+    ends = rng.permutation(150).repeat(2).astype(np.uint64)
+    by_value = dict(zip(X[:, 0], ends, strict=True))
+    high = np.uint64(1) << np.uint64(40)
+
+    def keys(self, block, y):
+        return np.array([by_value[value] + high * (by_value[value] % np.uint64(3)) for value in block[:, 0]], np.uint64)
+
+    monkeypatch.setattr(TrainingSet, "_content_keys", keys)
+    found = keys_of(data)[data.content_order]
+    assert (found[1:] >= found[:-1]).all()
+    assert sorted(data.content_order) == list(range(300))
+
+
+@pytest.mark.parametrize(
+    ("n", "most", "times"), [(0, 5, 2), (1, 5, 2), (5, 5, 1), (5, 5, 2), (11, 5, 2), (15000, 4096, 2)]
+)
+def test_even_slices_hold_all_rows_in_blocks_of_one_size(n, most, times):
+    found = even_slices(n, most, times)
+    assert [row for rows in found for row in range(rows.start, rows.stop)] == list(range(n))
+    sizes = [rows.stop - rows.start for rows in found]
+    assert not sizes or max(sizes) <= most
+    if n >= most:
+        assert len(sizes) % times == 0
+        assert max(sizes) - min(sizes) < len(sizes)
 
 
 def test_content_order_tells_labels_apart():

@@ -61,6 +61,12 @@ class PrototypeSet:
             groups.append((slot, slice(first, last + 1) if together else order[begin:end]))
         return groups
 
+    @property
+    def work(self) -> int:
+        """Multiply-adds that the distances of one row take, roughly: what a second thread is worth depends on it."""
+        matrices = self.theta.size if self.theta.ndim == 3 else 0
+        return self.positions.size + matrices
+
     def __getstate__(self) -> dict[str, Any]:
         """The fields alone: what is kept beside them is computed anew, and functions among it could not be pickled."""
         return {name: self.__dict__[name] for name in ("positions", "labels", "theta", "slot")}

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache
 from threading import local
@@ -11,9 +12,9 @@ from typing import Any
 
 from threadpoolctl import ThreadpoolController
 
-# Below this many multiply-adds a second thread costs more than it brings: 540 x 64 rows against 50 prototypes take
-# 0.3 ms on one thread, and 24 ms on two when another process holds one of the two cores.
-_WORTH_A_THREAD = 2e8
+# Below this many multiply-adds a second thread costs more than it brings: sums over blocks of 9 million take 1.5 times
+# as long on two threads, of 24 million 0.72 and of 93 million 0.58 times; 1.0 to 1.2 where another process holds a core.
+_WORTH_A_THREAD = 2e7
 
 
 @lru_cache(maxsize=1)
@@ -30,13 +31,17 @@ class _OneBlasThread(local):
     """BLAS on one thread; within itself, in the same thread of Python, it costs nothing.
 
     To set a limit and to lift it takes 60 microseconds. Which thread may set it is threadpoolctl's affair.
+
+    allowed : threads that BLAS would have used, which are free for threads of our own meanwhile
     """
 
     inside = 0
+    allowed = 1
     limit: Any = None
 
     def __enter__(self) -> None:
         if self.inside == 0:
+            self.allowed = n_threads()
             self.limit = _controller().limit(limits=1, user_api="blas")
             self.limit.__enter__()
         self.inside += 1
@@ -51,33 +56,80 @@ _ONE_BLAS_THREAD = _OneBlasThread()
 
 
 def one_blas_thread() -> AbstractContextManager:
-    """A context in which BLAS uses one thread."""
+    """A context in which BLAS uses one thread; around the whole of what goes on in threads of our own.
+
+    A thread of BLAS that has nothing to do waits for more work without letting go of its core, for some 20 ms: one
+    product on two threads of BLAS, and two threads of ours, of which one has to wait, take longer than one did.
+    """
     return _ONE_BLAS_THREAD
 
 
 def blas_threads(multiply_adds: float) -> AbstractContextManager:
     """A context in which BLAS uses one thread for small work, and as many as it likes for large."""
-    if multiply_adds >= _WORTH_A_THREAD:
+    if worth_threads(multiply_adds):
         return nullcontext()
     return one_blas_thread()
 
 
 def n_threads() -> int:
     """As many as BLAS would use: its environment variables and joblib's workers limit both."""
+    if _ONE_BLAS_THREAD.inside:
+        return _ONE_BLAS_THREAD.allowed
     return max([1, *(library.num_threads for library in _blas())])
+
+
+def worth_threads(multiply_adds: float) -> bool:
+    """Whether so much work is worth sharing, if there is anyone to share it with."""
+    return multiply_adds >= _WORTH_A_THREAD
 
 
 def threads_for(multiply_adds: float) -> int:
     """How many threads share so much work."""
-    return n_threads() if multiply_adds >= _WORTH_A_THREAD else 1
+    return n_threads() if worth_threads(multiply_adds) else 1
+
+
+_HELPERS: list[ThreadPoolExecutor] = []
+# The threads of a process do not live on in its fork.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_HELPERS.clear)
+
+
+def _helpers() -> ThreadPoolExecutor:
+    """Threads that are kept: to start one takes 0.1 ms, and its memory comes from the system anew."""
+    if not _HELPERS:
+        _HELPERS.append(ThreadPoolExecutor(os.cpu_count() or 1, thread_name_prefix="protolearn"))
+    return _HELPERS[0]
 
 
 def in_threads(function: Callable[[Any], Any], items: Iterable[Any], threads: int) -> list[Any]:
     """What `function` returns for each item, in order; for functions that spend their time in BLAS or compiled loops.
 
-    BLAS itself stays on one thread meanwhile: two threads that each ask for two are slower than one.
+    This thread works too. BLAS itself stays on one thread meanwhile: two threads that each ask for two are slower than
+    one. An error or Ctrl-C ends it after the items that have begun.
     """
     if threads == 1:
         return [function(item) for item in items]
-    with one_blas_thread(), ThreadPoolExecutor(threads) as pool:
-        return list(pool.map(function, items))
+    items = list(items)
+    found: list[Any] = [None] * len(items)
+    # One iterator for all: each takes the next item.
+    places = iter(range(len(items)))
+
+    def work() -> None:
+        try:
+            for place in places:
+                found[place] = function(items[place])
+        finally:
+            for _ in places:
+                pass
+
+    with one_blas_thread():
+        helping = [_helpers().submit(work) for _ in range(min(threads, len(items)) - 1)]
+        try:
+            work()
+        finally:
+            # One that has not begun, because others use the machine, is not waited for.
+            wait([helper for helper in helping if not helper.cancel()])
+    for helper in helping:
+        if not helper.cancelled():
+            helper.result()
+    return found

@@ -118,9 +118,11 @@ class BlockedSet(Samples):
         """How many walks go on at the same time."""
         return self.source.n_chains
 
-    def reduce(self, function: OfBlock, n_columns: int, combine: Combine = operator.add) -> Any:
+    def reduce(
+        self, function: OfBlock, n_columns: int, combine: Combine = operator.add, work: float | None = None
+    ) -> Any:
         """The sum over all blocks, each of which is summed in parts that fit in cache."""
-        return self.source.reduce(partial(_sum_of_block, self.reader, function, n_columns, combine), combine)
+        return self.source.reduce(partial(_sum_of_block, self.reader, function, n_columns, combine, work), combine)
 
     def walk(self, step: Callable[[Any, TrainingSet, int], Any], state: Any) -> list[Any]:
         """Walks over the blocks; a block of which no row counts is passed over."""
@@ -192,10 +194,18 @@ def blocked_set(source: BlockSource, weigh: Callable[[Survey], np.ndarray | None
 
 
 def _sum_of_block(
-    reader: Reader, function: OfBlock, n_columns: int, combine: Combine, number: int, X: Any, y: Any, weight: Any
+    reader: Reader,
+    function: OfBlock,
+    n_columns: int,
+    combine: Combine,
+    work: float | None,
+    number: int,
+    X: Any,
+    y: Any,
+    weight: Any,
 ) -> Any:
     rows = reader.read(number, X, y, weight)
-    return None if rows is None else rows.reduce(function, n_columns, combine)
+    return None if rows is None else rows.reduce(function, n_columns, combine, work)
 
 
 def _step_on_block(reader: Reader, step: Callable, state: Any, number: int, X: Any, y: Any, weight: Any) -> Any:

@@ -22,7 +22,9 @@ Combine = Callable[[Any, Any], Any]
 class Reducible(Protocol):
     """Some samples that can be summed over."""
 
-    def reduce(self, function: OfBlock, n_columns: int, combine: Combine = operator.add) -> Any:
+    def reduce(
+        self, function: OfBlock, n_columns: int, combine: Combine = operator.add, work: float | None = None
+    ) -> Any:
         """The sum over dense blocks of what `function` makes of each."""
 
 
@@ -34,7 +36,9 @@ class Block:
     y: np.ndarray
     weight: np.ndarray
 
-    def reduce(self, function: OfBlock, n_columns: int, combine: Combine = operator.add) -> Any:
+    def reduce(
+        self, function: OfBlock, n_columns: int, combine: Combine = operator.add, work: float | None = None
+    ) -> Any:
         """What `function` makes of the block."""
         return function(self.X, self.y, self.weight)
 
@@ -63,10 +67,13 @@ class Samples:
     n_chains: int = 1
     in_memory: bool = True
 
-    def reduce(self, function: OfBlock, n_columns: int, combine: Combine = operator.add) -> Any:
+    def reduce(
+        self, function: OfBlock, n_columns: int, combine: Combine = operator.add, work: float | None = None
+    ) -> Any:
         """The sum over dense blocks of what `function` makes of each: the one operation a batch solver needs.
 
         n_columns : the widest matrix that `function` makes for a row
+        work : multiply-adds that it takes for a row, where they are not one for each feature and column
         """
         raise NotImplementedError("abstract: samples add up")
 

@@ -17,7 +17,7 @@ from scipy import sparse
 
 from protolearn.data.row_lengths import RowLengths
 from protolearn.data.samples import Block, Combine, OfBlock, Samples
-from protolearn.threads import in_threads, one_blas_thread, threads_for
+from protolearn.threads import in_threads, one_blas_thread, threads_for, worth_threads
 
 # A block of rows and the distances to some hundred prototypes stay in a 1 MB second-level cache together.
 _BLOCK_BYTES = 1 << 19
@@ -77,6 +77,16 @@ def row_slices(
 ) -> list[slice]:
     """All rows in order, in blocks; `n_columns` is the widest matrix the caller makes for a row."""
     size = block_rows(n_columns, itemsize, n_bytes, most)
+    return [slice(start, min(start + size, n_rows)) for start in range(0, n_rows, size)]
+
+
+def even_slices(n_rows: int, most: int, times: int) -> list[slice]:
+    """All rows in order, in blocks of about one size, `most` rows at most; how many is a multiple of `times`.
+
+    So that threads that share them end together.
+    """
+    count = max(times * -(-n_rows // (times * most)), 1)
+    size = max(-(-n_rows // count), 1)
     return [slice(start, min(start + size, n_rows)) for start in range(0, n_rows, size)]
 
 
@@ -171,15 +181,19 @@ class TrainingSet(Samples):
         for rows, block in row_blocks(self.X, n_columns, self.dtype):
             yield block, self.y[rows], self.weights(rows)
 
-    def reduce(self, function: OfBlock, n_columns: int, combine: Combine = operator.add) -> Any:
+    def reduce(
+        self, function: OfBlock, n_columns: int, combine: Combine = operator.add, work: float | None = None
+    ) -> Any:
         """The sum over blocks of rows of what `function` makes of each; None is left out.
 
         Blocks are summed in their order within runs of them, and the runs in theirs. Threads take whole runs, so the
         result does not depend on how many threads there are.
         """
         width = max(n_columns, self.n_features)
-        blocks = row_slices(self.n_samples, width, self.dtype.itemsize, _REDUCED_BYTES, _REDUCED_ROWS)
-        threads = min(threads_for(self.n_samples * self.n_features * width), len(blocks))
+        total = self.n_samples * (self.n_features * width if work is None else work)
+        size = block_rows(width, self.dtype.itemsize, _REDUCED_BYTES, _REDUCED_ROWS)
+        blocks = even_slices(self.n_samples, size, 2 if worth_threads(total) else 1)
+        threads = min(threads_for(total), len(blocks))
 
         def of_run(run: list[slice]) -> Any:
             return _combined((function(self.rows(rows), self.y[rows], self.weights(rows)) for rows in run), combine)
@@ -237,24 +251,50 @@ class TrainingSet(Samples):
         a row of weight 2 the same as that row twice. Each row's bits are hashed by a multiply-and-add in 64 bits
         (equal rows get equal keys; others collide with a chance of 2^-64 a pair).
         """
+        n = self.n_samples
+        # Keys without their lowest bits, which hold the row instead: sorted in place, in a quarter of the time and half
+        # the memory of keys and an order beside them.
+        place_bits = np.uint64(max(n - 1, 1).bit_length())
+        places = (np.uint64(1) << place_bits) - np.uint64(1)
+        packed = np.empty(n, dtype=np.uint64)
+        for rows, block in row_blocks(self.X, self.n_features, self.dtype):
+            packed[rows] = self._content_keys(block, self.y[rows]) & ~places
+            packed[rows] |= np.arange(rows.start, rows.stop, dtype=np.uint64)
+        packed.sort()
+        order = np.empty(n, dtype=index_type(n))
+        np.bitwise_and(packed, places, out=order, casting="unsafe")
+        packed >>= place_bits
+        tied = packed[1:] == packed[:-1]
+        if tied.any():
+            self._order_tied(order, tied)
+        return order
+
+    def _content_keys(self, X: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """A hash of the bits of each row of a dense block and of its class."""
         rng = np.random.default_rng(0)
         factors = rng.integers(1, 2**63, size=self.n_features, dtype=np.uint64) * np.uint64(2) + np.uint64(1)
-        keys = np.empty(self.n_samples, dtype=np.uint64)
         bits = np.uint32 if self.dtype == np.float32 else np.uint64
-        for rows, block in row_blocks(self.X, self.n_features, self.dtype):
-            # Adding zero turns -0.0 into 0.0, which equals it but has other bits.
-            hashed = np.einsum("ij,j->i", (block + 0).view(bits).astype(np.uint64), factors)
-            hashed ^= (self.y[rows].astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
-            # The low bits of a product depend on the low bits of its factors only: fold the high half into them.
-            hashed ^= hashed >> np.uint64(32)
-            hashed *= np.uint64(0xD6E8FEB86659FD93)
-            hashed ^= hashed >> np.uint64(32)
-            keys[rows] = hashed
-        # Equal keys are equal rows, whose order does not matter: no stable sort, which takes twice the time.
-        order = np.argsort(keys)
-        # Before the copy, which would be a third array of that length.
-        del keys
-        return order.astype(index_type(self.n_samples))
+        # Adding zero turns -0.0 into 0.0, which equals it but has other bits.
+        hashed = np.einsum("ij,j->i", (X + 0).view(bits).astype(np.uint64), factors)
+        hashed ^= (y.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+        # The low bits of a product depend on the low bits of its factors only: fold the high half into them.
+        hashed ^= hashed >> np.uint64(32)
+        hashed *= np.uint64(0xD6E8FEB86659FD93)
+        hashed ^= hashed >> np.uint64(32)
+        return hashed
+
+    def _order_tied(self, order: np.ndarray, tied: np.ndarray) -> None:
+        """Sort what has the same leading bits of its key by the whole key; equal keys are equal rows, in any order.
+
+        tied : whether a place in the order has the leading bits of the place after it
+        """
+        among = np.flatnonzero(np.append(tied, False) | np.append(False, tied))
+        group = np.cumsum(~np.append(False, tied)[among])
+        rows = order[among]
+        keys = np.empty(len(among), dtype=np.uint64)
+        for part in row_slices(len(among), self.n_features, self.dtype.itemsize):
+            keys[part] = self._content_keys(self.rows(rows[part]), self.y[rows[part]])
+        order[among] = rows[np.lexsort((keys, group))]
 
     def class_rows(self, code: int) -> np.ndarray:
         """The rows of one class, in content order."""

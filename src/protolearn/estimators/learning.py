@@ -22,7 +22,7 @@ from protolearn.schedules import annealed, as_schedule
 from protolearn.solvers import SOLVERS, Objective, Plan, Solution
 from protolearn.solvers.progress import ProgressLine
 from protolearn.solvers.rounds import rounds
-from protolearn.threads import blas_threads
+from protolearn.threads import one_blas_thread
 
 # A prototype a thousand times further away than any was at the start has run away.
 _RUN_AWAY = 1e6
@@ -33,8 +33,9 @@ def mean_nearest_distance(start: PrototypeSet, data: Samples, metric: Metric) ->
 
     Where every sample sits on a prototype the mean is the total variance of the data, and 1 where that is 0 too.
     """
-    with blas_threads(data.n_samples * start.positions.size):
-        total, largest = data.reduce(partial(_nearest_distances, start, metric), len(start), _sum_and_largest)
+    with one_blas_thread():
+        nearest = partial(_nearest_distances, start, metric)
+        total, largest = data.reduce(nearest, len(start), _sum_and_largest, start.work)
     mean = total / data.total_weight or float(np.trace(data.covariance)) or 1.0
     return mean, max(largest, mean)
 
@@ -313,13 +314,11 @@ class LearningClassifier(PrototypeBase):
             validation=validation,
             line=line,
         )
-        # A matrix metric maps every sample: as much work as one prototype a feature.
-        width = max(len(start), data.n_features) if start.theta.ndim == 3 else len(start)
         solve = rounds if self.solver == "online" and not data.in_memory else SOLVERS[self.solver]
         if solve is rounds:
             warn_of_sorted_rows(self.classes_, self._blocks_of_classes)
         try:
-            with blas_threads(data.n_samples * data.n_features * width):
+            with one_blas_thread():
                 solution = solve(start, data, objective, plan)
         finally:
             if line is not None:

@@ -82,7 +82,7 @@ class NearestPrototypeMixin:
         """Squared distances to the sorted prototypes, block by block."""
         metric, prototypes = self._sorted_prototypes(X)
         for rows, block in row_blocks(X, len(prototypes), prototypes.positions.dtype):
-            with blas_threads(X.shape[0] * prototypes.positions.size):
+            with blas_threads(X.shape[0] * prototypes.work):
                 yield rows, self._finite_distances(metric, block, prototypes), prototypes
 
     @staticmethod
@@ -147,7 +147,7 @@ class NearestPrototypeMixin:
             codes[rows] = prototypes.labels[nearest]
 
         blocks = row_slices(X.shape[0], max(len(prototypes), X.shape[1]), dtype.itemsize, _BLOCK_BYTES)
-        threads = threads_for(X.shape[0] * prototypes.positions.size)
+        threads = threads_for(X.shape[0] * prototypes.work)
         with one_blas_thread():
             in_threads(classify, blocks, threads)
         return codes

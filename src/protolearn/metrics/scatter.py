@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 import numpy as np
 from numba import types
-from scipy.linalg.blas import get_blas_funcs
 
 from protolearn.compiled import VECTORISED, compiled, constant_matrix, matrix, vector
 from protolearn.data.row_lengths import row_products
 from protolearn.metrics.pulls import PairPull, Pull, weights_by_slot
+from protolearn.metrics.triangular import triangular_product
 from protolearn.prototypes import PrototypeSet
 
 # With many matrices of at most so many features, to call BLAS for each costs more than its use of the symmetry saves.
@@ -23,15 +23,13 @@ def quadratic_form(S: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
 
     It is 2 x'Ux with U the upper triangle of S and half its diagonal: half the operations of S x.
     """
-    # In C's order the lower triangle, in BLAS's own the upper one; what is beyond is not read.
     half = S.copy()
     half.ravel()[:: len(S) + 1] *= 0.5
-    (trmm,) = get_blas_funcs(("trmm",), (half,))
 
     def of_rows(X: np.ndarray) -> np.ndarray:
         if X.dtype != S.dtype:
             return row_products(X, X @ S)
-        forms = row_products(X, trmm(1.0, half.T, X.T).T)
+        forms = row_products(X, triangular_product(X, half))
         forms *= 2.0
         return forms
 

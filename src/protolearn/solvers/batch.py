@@ -130,7 +130,8 @@ def prototype_penalty(prototypes: PrototypeSet, objective: Objective) -> Gradien
 
 def total_gradient(prototypes: PrototypeSet, data: Reducible, objective: Objective) -> Gradient | None:
     """Sum of the loss over all samples, with its gradient: a sum over blocks, wherever they are; None of no block."""
-    sums: BlockSums | None = data.reduce(partial(sums_of_block, prototypes, objective), len(prototypes))
+    of_block = partial(sums_of_block, prototypes, objective)
+    sums: BlockSums | None = data.reduce(of_block, len(prototypes), work=prototypes.work)
     return None if sums is None else sums.gradient(prototypes, objective)
 
 
@@ -149,7 +150,8 @@ def wrong(D: np.ndarray, y: np.ndarray, labels: np.ndarray) -> np.ndarray:
 
 def classification_error(prototypes: PrototypeSet, data: Samples, metric: Metric) -> float:
     """Weighted share of samples whose nearest prototype is of another class."""
-    return data.reduce(partial(_wrong_weight, prototypes, metric), len(prototypes)) / data.total_weight
+    wrong_weight = partial(_wrong_weight, prototypes, metric)
+    return data.reduce(wrong_weight, len(prototypes), work=prototypes.work) / data.total_weight
 
 
 def _wrong_weight(prototypes: PrototypeSet, metric: Metric, X: np.ndarray, y: np.ndarray, weight: np.ndarray) -> float:

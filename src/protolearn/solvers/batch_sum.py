@@ -83,7 +83,7 @@ def _sums(prototypes: PrototypeSet, data: Samples, objective: Objective) -> tupl
     """Summed loss and gradient of all samples and, from the same distances, their 1-NN error."""
     # The compiled rows keep no matrix as wide as the prototypes are many, so their blocks may be longer.
     width = data.n_features if isinstance(objective.loss, PairLoss) else len(prototypes)
-    found: BlockSums = data.reduce(partial(_of_block, prototypes, objective), width)
+    found: BlockSums = data.reduce(partial(_of_block, prototypes, objective), width, work=prototypes.work)
     with np.errstate(over="ignore", invalid="ignore"):
         return found.gradient(prototypes, objective), found.errors / data.total_weight
 

@@ -20,7 +20,7 @@ from protolearn.solvers.base import DIVERGED, SOLVERS, LossWatch, Objective, Pla
 from protolearn.solvers.batch import Gradient, mean_gradient, total_gradient
 from protolearn.solvers.keeping import make_keeper
 from protolearn.solvers.quasi_newton import Function, Note, minimise
-from protolearn.threads import blas_threads
+from protolearn.threads import one_blas_thread
 
 _DEFAULT_TOL = 1e-6
 # Sufficient decrease, and how often a step is halved before the point counts as a minimum.
@@ -127,8 +127,8 @@ def lbfgs(start: PrototypeSet, data: Samples, objective: Objective, plan: Plan) 
 
     tol = (_DEFAULT_TOL if plan.tol is None else plan.tol) * 1e-2
     try:
-        # Once for all iterations of a small problem: each sum over blocks asks for it again, and then it costs nothing.
-        with blas_threads(data.n_samples * data.n_features * max(data.n_features, len(start))):
+        # Once for all iterations: each sum over blocks asks for it again, and then it costs nothing.
+        with one_blas_thread():
             if variables.bounded:
                 _with_bounds(value_and_slope, best, variables, plan.max_iter, tol, note)
             else:
