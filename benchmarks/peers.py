@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from benchmarks.case import Request, installed
 from benchmarks.environments import CannotBeMade
 from benchmarks.measurements import Measurement, Ratio, median, ratio, spread, where
-from benchmarks.problems import PROBLEMS, store
+from benchmarks.problems import LARGE, PROBLEMS, store
 from benchmarks.workers import NoAnswer, Worker, so_many
 
 EPOCHS, PER_CLASS = 30, 5
 # Where EPOCHS would take too long, the time of fewer is scaled: as many as take so long.
 _SCALED_SECONDS = 12.0
-# A fit of seconds is repeated often, one of a minute once or twice.
-_ALL_REPEATS_SECONDS = 75.0
+# What takes so many times as long as the fastest of its side is repeated for so many seconds, not five times.
+_NO_CONTENDER, _ITS_SECONDS = 2.0, 30.0
 # A measurement is the mean of as many fits as take so long.
 _TOGETHER_SECONDS = 0.5
 # Imports and data, on a machine that may be busy.
@@ -32,6 +33,7 @@ class Rival:
 
     environment : where the library is; None is ours
     rows : training rows where all would take too long; time is linear in them
+    by_sample : goes from sample to sample, which a second thread cannot help
     """
 
     library: str
@@ -41,6 +43,7 @@ class Rival:
     package: str = ""
     job: dict[str, Any] = field(default_factory=dict)
     rows: int | None = None
+    by_sample: bool = False
 
 
 def _ours(model: str, *solvers: str, **settings: Any) -> list[Rival]:
@@ -52,6 +55,7 @@ def _ours(model: str, *solvers: str, **settings: Any) -> list[Rival]:
             f"{solver}, {dtype}",
             package="protolearn",
             job={"settings": settings if solver == "online" else {**settings, "solver": solver}, "dtype": dtype},
+            by_sample=solver == "online",
         )
         for solver in solvers
         for dtype in ("float64", "float32")
@@ -75,7 +79,7 @@ def _prototorch(model: str, **settings: Any) -> Rival:
 
 
 def _r(model: str, **settings: float) -> Rival:
-    return Rival("R class", model, "online, float64", job={"settings": settings})
+    return Rival("R class", model, "online, float64", job={"settings": settings}, by_sample=True)
 
 
 # What is wanted over the fastest peer; then ours and the peers.
@@ -139,44 +143,68 @@ def interpreter(rival: Rival, request: Request) -> Path | str:
 
 @dataclass(frozen=True)
 class Entry:
-    """A rival that runs: with how many rows, for how many epochs, how often."""
+    """A rival that runs: on how many threads, with how many rows, for how many epochs, how often.
+
+    each : roughly the seconds of an epoch
+    """
 
     rival: Rival
     worker: Worker
+    threads: int
     rows: int
     epochs: int
-    repeats: int
+    each: float
+    repeats: int = 1
 
 
 def compare(part: str, request: Request) -> list[Measurement]:
-    """One method on one data set: ours and every peer in turn."""
+    """One method on one data set: ours and every peer in turn, those that may win on several threads too."""
     method, _, problem = part.partition("-")
     data, n, path = store(problem, request.folder, PER_CLASS, request.quick)
     epochs = 3 if request.quick else EPOCHS
     together = 0.0 if request.quick else _TOGETHER_SECONDS
     found: list[Measurement] = []
 
-    def row(rival: Rival, measure: str, unit: str, value: float, repeat: int, version: str, note: str) -> Measurement:
-        setting = f"{rival.setting}, {so_many(request.threads)}"
+    def row(
+        rival: Rival, threads: int, measure: str, unit: str, value: float, repeat: int, version: str, note: str
+    ) -> Measurement:
+        setting = f"{rival.setting}, {so_many(threads)}"
         return Measurement(part, data, method, rival.library, setting, measure, unit, value, repeat, version, note)
 
-    def failed(rival: Rival, error: Exception) -> None:
+    def failed(rival: Rival, threads: int, error: Exception) -> None:
         request.tell(f"  {rival.library}: {error}")
-        found.append(row(rival, "no result", "", 0.0, 0, _version(rival, request), str(error)))
+        found.append(row(rival, threads, "no result", "", 0.0, 0, _version(rival, request), str(error)))
 
     with ExitStack() as running:
+
+        def started(rival: Rival, threads: int, rows: int | None) -> Worker:
+            job = {"library": rival.library, "model": rival.model, "data": str(path), "rows": rows, **rival.job}
+            worker = Worker(job, interpreter(rival, request), threads)
+            running.callback(worker.close)
+            return worker
+
         entries = []
         for rival in METHODS[method][1]:
             if rival.environment is not None and request.peers is None:
                 continue
             rows = rival.rows if rival.rows and rival.rows < n else None
-            job = {"library": rival.library, "model": rival.model, "data": str(path), "rows": rows, **rival.job}
             try:
-                worker = Worker(job, interpreter(rival, request), request.threads)
-                running.callback(worker.close)
-                entries.append(Entry(rival, worker, rows or n, *_plan(rival, worker, request, epochs)))
+                worker = started(rival, request.threads, rows)
+                plan = _plan(rival, worker, request, epochs)
+                entries.append(Entry(rival, worker, request.threads, rows or n, *plan))
             except (CannotBeMade, NoAnswer) as error:
-                failed(rival, error)
+                failed(rival, request.threads, error)
+        entries = _with_repeats(entries, request.repeats)
+        for entry in [entry for entry in entries if _gains_from_threads(entry, problem, request)]:
+            rows = entry.rows if entry.rows < n else None
+            threads = os.cpu_count() or 1
+            try:
+                worker = started(entry.rival, threads, rows)
+                worker.ask(_LOADING_SECONDS, do="load")
+                worker.ask(_LOADING_SECONDS, do="fit", epochs=1)
+                entries.append(replace(entry, worker=worker, threads=threads))
+            except NoAnswer as error:
+                failed(entry.rival, threads, error)
         for repeat in range(request.repeats):
             for entry in list(entries):
                 if repeat >= entry.repeats:
@@ -184,7 +212,7 @@ def compare(part: str, request: Request) -> list[Measurement]:
                 try:
                     answer = entry.worker.ask(10 * request.seconds, do="fit", epochs=entry.epochs, seconds=together)
                 except NoAnswer as error:
-                    failed(entry.rival, error)
+                    failed(entry.rival, entry.threads, error)
                     entries.remove(entry)
                     continue
                 note = [f"{answer['epochs']} of {epochs} epochs"] if answer["epochs"] < epochs else []
@@ -197,9 +225,33 @@ def compare(part: str, request: Request) -> list[Measurement]:
                 }
                 version = answer.get("version") or _version(entry.rival, request)
                 found += [
-                    row(entry.rival, *name, value, repeat, version, ", ".join(note)) for name, value in values.items()
+                    row(entry.rival, entry.threads, *name, value, repeat, version, ", ".join(note))
+                    for name, value in values.items()
                 ]
     return found
+
+
+def _with_repeats(entries: Sequence[Entry], repeats: int) -> list[Entry]:
+    """How often each is measured: those of ours and of the peers that may be the fastest as often as asked for."""
+
+    def so_often(entry: Entry) -> int:
+        ours = entry.rival.library == "protolearn"
+        side = [other.each / other.rows for other in entries if (other.rival.library == "protolearn") == ours]
+        if entry.each / entry.rows <= _NO_CONTENDER * min(side):
+            return repeats
+        return max(1, min(repeats, int(_ITS_SECONDS / (entry.each * entry.epochs))))
+
+    return [replace(entry, repeats=so_often(entry)) for entry in entries]
+
+
+def _gains_from_threads(entry: Entry, problem: str, request: Request) -> bool:
+    """Whether it is also measured on all cores: what works in batches, may be the fastest, and has many rows."""
+    return (
+        problem in LARGE
+        and not entry.rival.by_sample
+        and entry.repeats == request.repeats
+        and entry.threads < (os.cpu_count() or 1)
+    )
 
 
 def _version(rival: Rival, request: Request) -> str:
@@ -208,8 +260,8 @@ def _version(rival: Rival, request: Request) -> str:
     return request.peers.version(rival.environment, rival.package) if request.peers is not None else ""
 
 
-def _plan(rival: Rival, worker: Worker, request: Request, epochs: int) -> tuple[int, int]:
-    """How many epochs a fit is given and how often it is repeated; our first fit compiles what it needs."""
+def _plan(rival: Rival, worker: Worker, request: Request, epochs: int) -> tuple[int, float]:
+    """How many epochs a fit is given and how long each takes; our first fit compiles what it needs."""
     worker.ask(_LOADING_SECONDS, do="load")
     compiles = rival.library == "protolearn"
     most = 2 * request.seconds
@@ -221,7 +273,7 @@ def _plan(rival: Rival, worker: Worker, request: Request, epochs: int) -> tuple[
             each = max((worker.ask(most, do="fit", epochs=3)["seconds"] - one) / 2, one / 10)
     if each * epochs > request.seconds:
         epochs = max(1, min(epochs, int(_SCALED_SECONDS / each)))
-    return epochs, max(1, min(request.repeats, int(_ALL_REPEATS_SECONDS / (each * epochs))))
+    return epochs, each
 
 
 def _of(rows: Sequence[Measurement], library: str, setting: str, measure: str) -> list[Measurement]:
