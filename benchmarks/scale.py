@@ -124,7 +124,8 @@ def ratios(rows: Sequence[Measurement]) -> list[Ratio]:
                 )
         memory = _by_size(rows, part, "memory")
         if len(memory) > 1:
-            few, many = min(memory), max(memory)
+            # Of the two largest: what is there once, such as a block of rows, small data does not fill.
+            few, many = sorted(memory)[-2:]
             each = 1e6 * (median(memory[many]) - median(memory[few])) / (many - few)
             share = (each - LABEL) / (4 * FEATURES)
             what = f"{part}, bytes a row that memory grows by beyond the data and a label, {few} to {many} rows"
@@ -204,8 +205,8 @@ CASE = Case(
     text="""
     float32 rows of 32 features, 20 prototypes from a given start, 5 epochs online or 10 iterations of L-BFGS.
     Memory is the highest mark of the process during the call above what it held before, the data not counted, in a
-    process whose allocator gives everything back. An online fit sorts its rows once by what they hold and keeps that
-    order and its shuffle; what is random in memory also takes a little longer by the row where the data is larger
-    than the caches.
+    process whose allocator gives everything back. An online fit sorts its rows once by what they hold, so that it does
+    not depend on where they stand, and keeps that order and its shuffle, four bytes a row each; what is random in
+    memory also takes a little longer by the row where the data is larger than the caches.
     """,
 )

@@ -2,9 +2,11 @@
 
 import csv
 import shutil
+from dataclasses import replace
 
 import pytest
 from benchmarks.__main__ import CASES, case, main
+from benchmarks.case import Request
 from benchmarks.measurements import COLUMNS, Measurement, read, replaced, write
 
 from benchmarks import out_of_core, peers, scale, start, support_vectors
@@ -132,12 +134,36 @@ def test_the_fastest_peer_counts_and_the_fastest_of_ours_that_is_as_accurate():
     assert found.met is False
 
 
+def entry(library, each, epochs=30, **more):
+    return peers.Entry(peers.Rival(library, "GLVQ", "", **more), None, 1, 1000, epochs, each)
+
+
+def test_what_may_be_the_fastest_of_its_side_is_measured_as_often_as_asked_for():
+    ours = [entry("protolearn", 0.01), entry("protolearn", 0.019), entry("protolearn", 0.7), entry("protolearn", 10.0)]
+    theirs = [entry("sklvq", 2.0), entry("prototorch", 3.9), entry("sklearn-lvq", 100.0, epochs=1)]
+    found = peers._with_repeats([*ours, *theirs], 5)
+    assert [one.repeats for one in found] == [5, 5, 1, 1, 5, 5, 1]
+    assert peers._with_repeats([entry("R class", 0.0)], 3)[0].repeats == 3
+
+
+def test_batches_of_many_rows_are_also_measured_on_all_cores(monkeypatch):
+    monkeypatch.setattr(peers.os, "cpu_count", lambda: 2)
+    request = Request(repeats=5)
+    fast = replace(entry("prototorch", 1.0), repeats=5)
+    assert peers._gains_from_threads(fast, "usps", request)
+    assert not peers._gains_from_threads(fast, "digits", request)
+    assert not peers._gains_from_threads(replace(fast, repeats=2), "usps", request)
+    assert not peers._gains_from_threads(replace(fast, threads=2), "usps", request)
+    assert not peers._gains_from_threads(replace(entry("R class", 1.0, by_sample=True), repeats=5), "usps", request)
+
+
 def test_growth_is_that_of_ten_times_the_rows():
     times = {1000: 1.0, 3000: 2.0, 10_000: 11.0}
     rows = [Measurement("predict", f"{n} x 32", "predict", "", "", "time", "s", value) for n, value in times.items()]
     (found,) = scale.ratios(rows)
     assert (found.median, found.met) == (11.0, False)
-    memory = {1000: 1.0, 10_000: 1.0 + 9000 * 64 / 1e6}
+    # What is there once does not count.
+    memory = {300: 0.1, 1000: 1.0, 10_000: 1.0 + 9000 * 64 / 1e6}
     rows = [Measurement("predict", f"{n} x 32", "predict", "", "", "memory", "MB", mb) for n, mb in memory.items()]
     (found,) = scale.ratios(rows)
     assert found.median == pytest.approx(0.5 * 56 / 64)

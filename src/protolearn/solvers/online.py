@@ -219,7 +219,7 @@ class _Stream:
         with np.errstate(over="ignore", invalid="ignore"):
             return self.epoch(
                 self.data.rows(rows),
-                self.data.y[rows],
+                self.data.y.take(rows),
                 share,
                 eta,
                 rho,
