@@ -64,9 +64,9 @@ CASE = Case(
     Some of what is wanted is beyond the machine, whose sgemm does 105 GFLOP/s on one thread and 200 on two. The
     distances of an LGMLVQ with 50 matrices, of each one triangle, are 50 d^2 operations a sample and epoch:
     where d is 64, 2.0 us on one thread, when a fiftieth of prototorch's time is 1.3; where d is 256, 16 us on
-    both cores, when it is 7.2. A GMLVQ needs d^2 operations for the distances, d^2 for the gradient and 100 d for the products
-    with the prototypes: where d is 256, 0.8 us on both cores if nothing else took time, of the 1.3 that are a
-    fiftieth of prototorch's.
+    both cores, when it is 7.2. A GMLVQ needs d^2 operations for the distances, d^2 for the gradient and 100 d
+    for the products with the prototypes: where d is 256, 0.8 us on both cores if nothing else took time, of the
+    1.3 that are a fiftieth of prototorch's.
     """,
     packages=("threadpoolctl",),
 )
