@@ -33,9 +33,8 @@ def mean_nearest_distance(start: PrototypeSet, data: Samples, metric: Metric) ->
 
     Where every sample sits on a prototype the mean is the total variance of the data, and 1 where that is 0 too.
     """
-    with one_blas_thread():
-        nearest = partial(_nearest_distances, start, metric)
-        total, largest = data.reduce(nearest, len(start), _sum_and_largest, start.work)
+    nearest = partial(_nearest_distances, start, metric)
+    total, largest = data.reduce(nearest, len(start), _sum_and_largest, start.work)
     mean = total / data.total_weight or float(np.trace(data.covariance)) or 1.0
     return mean, max(largest, mean)
 
