@@ -22,14 +22,14 @@ DIFFERENTIABLE = {name: loss for name, loss in LOSSES.items() if loss.differenti
 RULES = {name: loss for name, loss in LOSSES.items() if not loss.differentiable}
 
 
-def random_problem(metric, n_samples=9, seed=3, dtype=np.float64):
+def random_problem(metric, n_samples=9, seed=3, dtype=np.float64, n_features=5):
     """Samples of three classes, two prototypes a class (three of the last), metric parameters off their start."""
     rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n_samples, 5)).astype(dtype)
+    X = rng.normal(size=(n_samples, n_features)).astype(dtype)
     y = np.arange(n_samples) % 3
     data = TrainingSet(X, y, None, 3)
     labels = np.array([0, 0, 1, 1, 2, 2, 2])
-    start = metric.start(rng.normal(size=(len(labels), 5)), labels, data)
+    start = metric.start(rng.normal(size=(len(labels), n_features)), labels, data)
     theta = metric.project(start.theta * rng.uniform(0.5, 1.5, start.theta.shape).astype(dtype))
     return data, PrototypeSet(start.positions, start.labels, theta, start.slot)
 

@@ -169,6 +169,10 @@ def prototorch(job, data):
     # A little off the start, against infinite gradients of roots.
     start = data.W + 1e-3 * np.random.RandomState(0).randn(*data.W.shape)
     d = data.X.shape[1]
+    # Where the maps start: the identity, or with fewer dimensions the leading principal axes, as ours do.
+    n_components = job.get("settings", {}).get("latent_dim", d)
+    axes = np.eye(d) if n_components == d else np.linalg.eigh(np.cov(data.X.T))[1][:, : -n_components - 1 : -1]
+    axes = np.ascontiguousarray(axes, dtype=np.float32)
     samples = torch.utils.data.TensorDataset(torch.tensor(data.X, dtype=torch.float32), torch.tensor(data.y))
 
     def made():
@@ -190,7 +194,9 @@ def prototorch(job, data):
         )
         if job["model"] == "LGMLVQ":
             # It starts from random maps; every other library starts from the identity.
-            model._omega.data = torch.eye(d).repeat(len(start), 1, 1)
+            model._omega.data = torch.tensor(axes).repeat(len(start), 1, 1)
+        elif settings["latent_dim"] < d:
+            model._omega.data = torch.tensor(axes)
         return model
 
     def fit(epochs):

@@ -9,7 +9,9 @@ from problems import ALL_METRICS, random_problem
 from protolearn.data import TrainingSet
 from protolearn.metrics.omega import Omega
 from protolearn.metrics.pulls import PairPull
-from protolearn.metrics.scatter import add_scatter, quadratic_forms, scatter_by_slot
+from protolearn.metrics import quadratic, scatter
+from protolearn.metrics.quadratic import quadratic_forms, squares_after
+from protolearn.metrics.scatter import lower_squares, scatter_by_slot, scatter_of_entries
 from protolearn.prototypes import PrototypeSet
 
 NUMBERS = [np.float32, np.float64]
@@ -107,15 +109,59 @@ def test_the_sums_of_a_pull_are_those_of_its_matrix():
         np.testing.assert_allclose(pull.sum(axis=axis), pull.toarray().sum(axis=axis), atol=1e-14)
 
 
-def test_a_scatter_with_weights_of_both_signs_and_zeros():
+@pytest.fixture(params=["BLAS in compiled functions", "numpy alone"])
+def way(request, monkeypatch):
+    if request.param == "numpy alone":
+        for module in (quadratic, scatter):
+            monkeypatch.setattr(module, "blas", lambda name, dtype: None)
+
+
+@pytest.mark.parametrize("ends", [[12], [5, 5, 12], [0, 12]])
+@pytest.mark.parametrize("at_a_time", [8, 1 << 18])
+def test_a_scatter_with_weights_of_both_signs_and_zeros(way, ends, at_a_time, monkeypatch):
+    monkeypatch.setattr(scatter, "_NUMBERS_AT_A_TIME", at_a_time)
     rng = np.random.default_rng(0)
     X = rng.normal(size=(30, 4))
     X.setflags(write=False)
     weights = rng.normal(size=12) * (np.arange(12) % 3 > 0)
     rows = rng.integers(0, 30, 12)
-    total = np.ones((4, 4))
-    add_scatter(X, rows, weights, total)
-    np.testing.assert_allclose(total, 1.0 + (X[rows] * weights[:, None]).T @ X[rows], atol=1e-13)
+    found = scatter_of_entries(X, rows, weights, np.array(ends))
+    for one, begin, end in zip(found, [0, *ends], ends, strict=False):
+        some = X[rows[begin:end]]
+        np.testing.assert_allclose(np.tril(one), np.tril((some * weights[begin:end, None]).T @ some), atol=1e-13)
+
+
+@pytest.mark.parametrize("n_maps", [1, 3])
+def test_squares_of_maps(way, n_maps, monkeypatch):
+    from protolearn import threads
+
+    monkeypatch.setattr(threads, "_WORTH_A_THREAD", 0)
+    maps = np.random.default_rng(0).normal(size=(n_maps, 2, 5))
+    np.testing.assert_allclose(lower_squares(maps), np.tril(maps.transpose(0, 2, 1) @ maps), atol=1e-13)
+
+
+@pytest.mark.parametrize("dtype", NUMBERS)
+def test_squares_of_rows_after_several_maps(dtype, monkeypatch):
+    monkeypatch.setattr(quadratic, "_NUMBERS_AT_A_TIME", 20)
+    rng = np.random.default_rng(0)
+    maps, X = rng.normal(size=(3, 2, 5)).astype(dtype), rng.normal(size=(11, 5)).astype(dtype)
+    expected = (np.einsum("nd,srd->snr", X, maps) ** 2).sum(axis=2)
+    np.testing.assert_allclose(squares_after(maps, X), expected, rtol=1e-5)
+
+
+@pytest.mark.parametrize("scope", ["global", "class", "prototype"])
+@pytest.mark.parametrize("dtype", NUMBERS)
+def test_a_map_to_few_numbers_has_the_gradient_of_the_same_map_with_rows_of_zeros(scope, dtype):
+    """By the mapped rows and by their second moments."""
+    data, prototypes = random_problem(Omega(n_components=2, scope=scope), n_samples=60, n_features=7, dtype=dtype)
+    padded = np.concatenate([prototypes.theta, np.zeros((len(prototypes.theta), 3, 7), dtype=dtype)], axis=1)
+    metric = Omega(scope=scope)
+    for pull in (random_pull(60, len(prototypes), dtype), random_pull(60, len(prototypes), dtype).toarray()):
+        thin = metric.gradient(data.X, prototypes, pull)
+        whole = metric.gradient(data.X, prototypes.moved(prototypes.positions, padded), pull)
+        atol = (1e-10 if dtype == np.float64 else 2e-3) * (1 + np.abs(whole[1]).max())
+        np.testing.assert_allclose(thin[0], whole[0], atol=atol)
+        np.testing.assert_allclose(thin[1], whole[1][:, :2], atol=atol)
 
 
 def test_threads_do_not_change_a_sum_over_blocks(monkeypatch):
@@ -135,7 +181,7 @@ def test_threads_do_not_change_a_sum_over_blocks(monkeypatch):
 
 @pytest.mark.parametrize("dtype", NUMBERS)
 @pytest.mark.parametrize("shape", [(1, 5), (3, 14), (3, 15), (60, 40), (60, 97)])
-def test_quadratic_forms_of_several_matrices(shape, dtype):
+def test_quadratic_forms_of_several_matrices(way, shape, dtype):
     """By products of features, where there are many matrices of few features, or by a triangle of each."""
     n_matrices, d = shape
     rng = np.random.default_rng(0)
@@ -152,7 +198,7 @@ def test_quadratic_forms_of_several_matrices(shape, dtype):
 
 
 @pytest.mark.parametrize("n_features", [5, 96, 97])
-def test_the_scatter_of_each_slot(n_features):
+def test_the_scatter_of_each_slot(way, n_features):
     """Also of slots that no row pulls."""
     rng = np.random.default_rng(0)
     slot = np.array([0, 1, 1, 3, 4, 3])
@@ -162,8 +208,10 @@ def test_the_scatter_of_each_slot(n_features):
     pull = random_pull(40, 6)
     pull.indices[pull.indices == 4] = 0
     X = rng.normal(size=(40, n_features))
-    found = scatter_by_slot(X, pull, prototypes)
     whole = pull.toarray()
-    for s in range(5):
-        np.testing.assert_allclose(found[s], (X * whole[:, slot == s].sum(axis=1)[:, None]).T @ X, atol=1e-11)
-    assert not found[4].any()
+    for given in (pull, whole):
+        found = np.tril(scatter_by_slot(X, given, prototypes))
+        for s in range(5):
+            expected = np.tril((X * whole[:, slot == s].sum(axis=1)[:, None]).T @ X)
+            np.testing.assert_allclose(found[s], expected, atol=1e-11)
+        assert not found[4].any()

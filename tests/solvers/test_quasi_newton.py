@@ -6,17 +6,13 @@ from scipy.optimize import minimize, rosen, rosen_der
 
 from protolearn.solvers.quasi_newton import minimise
 
-FLOAT64 = np.dtype(np.float64)
-
-
-def run(function, start, max_iter=500, tol=1e-12, dtype=FLOAT64):
+def run(function, start, max_iter=500, tol=1e-12):
     seen = []
     minimise(
         function,
         start,
         max_iter=max_iter,
         tol=tol,
-        dtype=dtype,
         note=lambda vector, value: bool(seen.append((vector, value))),
     )
     return seen
@@ -24,7 +20,7 @@ def run(function, start, max_iter=500, tol=1e-12, dtype=FLOAT64):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_a_curved_valley(dtype):
-    seen = run(lambda x: (rosen(x), rosen_der(x)), np.linspace(-1.0, 1.5, 12), dtype=np.dtype(dtype))
+    seen = run(lambda x: (rosen(x), rosen_der(x).astype(dtype)), np.linspace(-1.0, 1.5, 12))
     np.testing.assert_allclose(seen[-1][0], 1.0, atol=1e-4)
     values = [value for _, value in seen]
     assert (np.diff(values) <= 0).all()
@@ -71,7 +67,6 @@ def test_the_caller_may_end_it():
         np.zeros(5),
         max_iter=100,
         tol=0.0,
-        dtype=FLOAT64,
         note=lambda vector, value: seen.append(value) or len(seen) == 3,
     )
     assert len(seen) == 3

@@ -165,6 +165,9 @@ class Metric:
         """A function of one row for callers with one row at a time: all that can be is done beforehand."""
         return lambda x: self.distances(x[None], prototypes)[0]
 
+    def prepare(self, prototypes: PrototypeSet) -> None:
+        """Compute what all blocks need of the prototypes, before threads that share the blocks each do so."""
+
     def moments(self, X: np.ndarray, prototypes: PrototypeSet, pull: Pull) -> tuple[np.ndarray, ...]:
         """Sums over the samples that `gradient_of` needs; those of several blocks add up.
 
@@ -184,9 +187,9 @@ class Metric:
         """The nearest valid parameters, in the sense the paper uses."""
         return theta
 
-    def free(self, theta: np.ndarray, gradient: np.ndarray) -> np.ndarray:
-        """The gradient at valid `theta` with respect to parameters that `project` would scale back to it."""
-        return gradient
+    def free(self, theta: np.ndarray, gradient: np.ndarray, factors: np.ndarray, out: np.ndarray) -> None:
+        """The gradient at valid `theta` by parameters that `project` would scale back to it, times a factor a slot."""
+        np.multiply(gradient, factors, out=out, casting="same_kind")
 
     def relevances(self, theta: np.ndarray) -> np.ndarray:
         """The factors of the squared differences, where theta holds one number a feature."""

@@ -104,8 +104,9 @@ class Diagonal(Metric):
         total = self.total(theta.shape[1])
         return (clipped * (total / clipped.sum(axis=1, keepdims=True))).astype(theta.dtype, copy=False)
 
-    def free(self, theta: np.ndarray, gradient: np.ndarray) -> np.ndarray:
-        return gradient - np.sum(gradient * theta, axis=1, keepdims=True) / self.total(theta.shape[1])
+    def free(self, theta: np.ndarray, gradient: np.ndarray, factors: np.ndarray, out: np.ndarray) -> None:
+        along = np.sum(gradient * theta, axis=1, keepdims=True, dtype=np.float64) / self.total(theta.shape[1])
+        np.multiply(gradient - along, factors, out=out, casting="same_kind")
 
     def lower_bound(self) -> float | None:
         return 0.0

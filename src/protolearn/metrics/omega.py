@@ -8,8 +8,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numba import types
 
-from protolearn.compiled import VECTORISED, compiled
+from protolearn.compiled import VECTORISED, compiled, constant_matrix, matrix, vector
 from protolearn.data.row_lengths import RowLengths, row_products
 from protolearn.metrics.base import (
     METRICS,
@@ -25,9 +26,17 @@ from protolearn.metrics.base import (
     step_signature,
 )
 from protolearn.metrics.pulls import Pull
-from protolearn.metrics.scatter import quadratic_forms, scatter_by_slot, scatter_of_differences
+from protolearn.metrics.quadratic import quadratic_forms, squares_after
+from protolearn.metrics.scatter import (
+    lower_squares,
+    mapped_scatter_by_slot,
+    mapped_scatter_of_differences,
+    scatter_by_slot,
+    scatter_of_differences,
+)
 from protolearn.parameters import check_count
 from protolearn.prototypes import PrototypeSet
+from protolearn.threads import in_parts
 
 if TYPE_CHECKING:
     from protolearn.data import Samples
@@ -117,9 +126,13 @@ class Omega(Metric):
 
         return measure_under_several
 
+    def prepare(self, prototypes: PrototypeSet) -> None:
+        prototypes.derived(_forms)
+
     def moments(self, X: np.ndarray, prototypes: PrototypeSet, pull: Pull) -> tuple[np.ndarray, ...]:
         X, _ = centred(X, prototypes)
-        return pull.T @ X, pull.sum(axis=0), scatter_by_slot(X, pull, prototypes)
+        scatter = mapped_scatter_by_slot if _is_thin(prototypes.theta) else scatter_by_slot
+        return pull.T @ X, pull.sum(axis=0), scatter(X, pull, prototypes)
 
     def gradient_of(self, prototypes: PrototypeSet, moments: tuple[np.ndarray, ...]) -> tuple[np.ndarray, np.ndarray]:
         first, mass, scatter = moments
@@ -127,23 +140,31 @@ class Omega(Metric):
         dtype = prototypes.theta.dtype
         away = (first - mass[:, None] * W).astype(dtype)
         mixed = (first - 0.5 * mass[:, None] * W).astype(dtype)
-        theta = prototypes.theta @ scatter_of_differences(scatter, mixed, W, prototypes.slot)
-        positions = np.empty_like(prototypes.positions)
-        for slot, members in prototypes.groups:
-            omega = prototypes.theta[slot]
-            positions[members] = (away[members] @ omega.T) @ omega
+        if _is_thin(prototypes.theta):
+            theta = mapped_scatter_of_differences(scatter, mixed, W, prototypes)
+        else:
+            differences = scatter_of_differences(scatter, mixed, W, prototypes.slot)
+            theta = np.empty_like(prototypes.theta)
+
+            def map_some(slots: slice) -> None:
+                np.matmul(prototypes.theta[slots], differences[slots], out=theta[slots])
+
+            in_parts(map_some, len(theta), differences.size * theta.shape[1])
         theta *= 2.0
-        positions *= -2.0
-        return positions, theta
+        return -2.0 * _by_lambda(away, prototypes), theta
 
     def project(self, theta: np.ndarray) -> np.ndarray:
         squares = inner_products(theta, theta)
         scale = np.sqrt(self.total(theta.shape[2]) / np.where(squares > 0, squares, 1.0))
         return (theta * scale).astype(theta.dtype, copy=False)
 
-    def free(self, theta: np.ndarray, gradient: np.ndarray) -> np.ndarray:
+    def free(self, theta: np.ndarray, gradient: np.ndarray, factors: np.ndarray, out: np.ndarray) -> None:
         along = inner_products(gradient, theta) / self.total(theta.shape[2])
-        return gradient - along * theta
+        shape = len(theta), -1
+        free_gradient.of(theta.dtype)(
+            theta.reshape(shape), gradient.reshape(shape), along.ravel().astype(np.float64), factors.ravel(),
+            out.reshape(shape),
+        )  # fmt: skip
 
     def pack(self, prototypes: PrototypeSet) -> Packed:
         dtype = prototypes.positions.dtype
@@ -182,21 +203,48 @@ class _Forms:
 
 def _forms(prototypes: PrototypeSet) -> _Forms:
     W, theta = prototypes.centring[1], prototypes.theta
-    linear = np.empty_like(W)
+    linear = _by_lambda(W, prototypes)
     # By the map or by Lambda, whichever is shorter.
-    if 2 * theta.shape[1] <= theta.shape[2]:
-        for slot, members in prototypes.groups:
-            linear[members] = (W[members] @ theta[slot].T) @ theta[slot]
-        return _Forms(partial(_squares_after, theta), linear, row_products(W, linear))
-    matrices = theta.transpose(0, 2, 1) @ theta
-    for slot, members in prototypes.groups:
-        linear[members] = W[members] @ matrices[slot]
-    return _Forms(quadratic_forms(matrices), linear, row_products(W, linear))
+    by_map = 2 * theta.shape[1] <= theta.shape[2]
+    quadratic = partial(squares_after, theta) if by_map else quadratic_forms(lower_squares(theta))
+    return _Forms(quadratic, linear, row_products(W, linear))
 
 
-def _squares_after(theta: np.ndarray, X: np.ndarray) -> np.ndarray:
-    """|Omega x|^2 of each row, one Omega a row."""
-    return np.stack([row_products(mapped := X @ omega.T, mapped) for omega in theta])
+def _by_lambda(rows: np.ndarray, prototypes: PrototypeSet) -> np.ndarray:
+    """Lambda times a row for each prototype, each by the map of its own."""
+    theta, slot = prototypes.theta, prototypes.slot
+    each, rest = divmod(len(slot), len(theta))
+    if rest == 0 and (slot == np.repeat(np.arange(len(theta)), each)).all():
+        # As many for each map, side by side: two calls for all of them.
+        stacked = rows.reshape(len(theta), each, -1)
+        return ((stacked @ theta.transpose(0, 2, 1)) @ theta).reshape(rows.shape)
+    found = np.empty_like(rows)
+    for s, members in prototypes.groups:
+        found[members] = (rows[members] @ theta[s].T) @ theta[s]
+    return found
+
+
+def _is_thin(theta: np.ndarray) -> bool:
+    """Whether Omega has so few rows that its gradient costs less by mapped samples than by their second moments."""
+    return 3 * theta.shape[1] <= theta.shape[2]
+
+
+@compiled(
+    lambda number: types.void(
+        constant_matrix(number),  # theta, one slot a row
+        constant_matrix(number),  # gradient
+        vector(types.float64),  # its share along theta
+        vector(types.float64),  # factors
+        matrix(number),  # out
+    ),
+    fastmath=VECTORISED,
+)
+def free_gradient(theta, gradient, along, factors, out):
+    """factor (gradient - along theta) of each slot."""
+    for s in range(theta.shape[0]):
+        factor, less = theta.dtype.type(factors[s]), theta.dtype.type(factors[s] * along[s])
+        for j in range(theta.shape[1]):
+            out[s, j] = factor * gradient[s, j] - less * theta[s, j]
 
 
 @compiled(fill_signature, fastmath=VECTORISED)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numba import types
 
-from protolearn.compiled import VECTORISED, compiled, constant_matrix, matrix
-from protolearn.prototypes import PrototypeSet
+from protolearn.compiled import VECTORISED, compiled, constant_matrix, matrix, vector
 
 
 @dataclass(frozen=True)
@@ -80,24 +78,39 @@ def add_pairs(X, indices, values, sums):
                     sums[i, j] += c * X[n, j]
 
 
-def weights_by_slot(pull: Pull, prototypes: PrototypeSet) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
-    """For each slot in use: rows, and the sums of their coefficients over the slot's prototypes.
+def entries_by_slot(pull: Pull, slot: np.ndarray, n_slots: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The coefficients of each slot together: their rows, their values, and where those of each slot end.
 
-    A row may come twice, with a part of its sum each time; one whose sum is zero may be missing.
+    A row may come twice in a slot, with a part of its coefficient each time, and with zero.
     """
-    if len(prototypes.groups) == 1:
+    if n_slots == 1:
         sums = pull.sum(axis=1)
-        yield prototypes.groups[0][0], np.arange(len(sums)), sums
-    elif isinstance(pull, PairPull):
-        slots = prototypes.slot[pull.indices.ravel()]
-        # Numpy sorts small whole numbers by their digits, in time proportional to their number.
-        order = np.argsort(slots.astype(np.int16) if len(prototypes.theta) < 1 << 15 else slots, kind="stable")
-        ends = np.cumsum(np.bincount(slots, minlength=len(prototypes.theta)))
-        values = pull.values.ravel()
-        for slot, _ in prototypes.groups:
-            entries = order[ends[slot - 1] if slot else 0 : ends[slot]]
-            yield slot, entries >> 1, values[entries]
-    else:
-        for slot, members in prototypes.groups:
-            sums = pull[:, members].sum(axis=1)
-            yield slot, np.arange(len(sums)), sums
+        return np.arange(len(sums)), sums, np.array([len(sums)])
+    if isinstance(pull, PairPull):
+        ends = np.cumsum(np.bincount(slot[pull.indices.ravel()], minlength=n_slots))
+        rows, values = np.empty(pull.values.size, dtype=np.int64), np.empty(pull.values.size, dtype=pull.values.dtype)
+        sort_entries.of(values.dtype)(pull.indices, pull.values, slot, ends.copy(), rows, values)
+        return rows, values, ends
+    sums = np.zeros((n_slots, len(pull)), dtype=pull.dtype)
+    np.add.at(sums, slot, pull.T)
+    return np.tile(np.arange(len(pull)), n_slots), sums.ravel(), len(pull) * np.arange(1, n_slots + 1)
+
+
+@compiled(
+    lambda number: types.void(
+        matrix(types.int32),  # indices
+        matrix(number),  # values
+        vector(types.int64),  # slot
+        vector(types.int64),  # ends, which are moved to the begins
+        vector(types.int64),  # rows
+        vector(number),  # sorted values
+    )
+)
+def sort_entries(indices, values, slot, ends, rows, sorted_values):
+    """Both coefficients of each row to the place of their slot, in the order of the rows."""
+    for n in range(indices.shape[0] - 1, -1, -1):
+        for side in range(1, -1, -1):
+            s = slot[indices[n, side]]
+            ends[s] -= 1
+            rows[ends[s]] = n
+            sorted_values[ends[s]] = values[n, side]

@@ -1,184 +1,100 @@
-"""Second moments of samples, and quadratic forms with symmetric matrices: of both BLAS computes one triangle."""
+"""Second moments of samples: sums of weight x x', of which BLAS computes one triangle."""
 
 from __future__ import annotations
-
-from collections.abc import Callable
 
 import numpy as np
 from numba import types
 
-from protolearn.compiled import VECTORISED, compiled, constant_matrix, matrix, vector
-from protolearn.data.row_lengths import row_products
-from protolearn.metrics.pulls import PairPull, Pull, weights_by_slot
-from protolearn.metrics.triangular import triangular_product
+from protolearn.blas import add_squares, blas, blas_type
+from protolearn.compiled import VECTORISED, compiled, constant_matrix, matrix, stack, vector, vectorised
+from protolearn.metrics.pulls import Pull, entries_by_slot
 from protolearn.prototypes import PrototypeSet
+from protolearn.threads import in_parts
 
-# With many matrices of at most so many features, to call BLAS for each costs more than its use of the symmetry saves.
-_MANY_FEATURES = 96
-_ROWS_AT_A_TIME = 256
-
-
-def quadratic_form(S: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-    """The function of a block that gives x'Sx of its rows, S symmetric.
-
-    It is 2 x'Ux with U the upper triangle of S and half its diagonal: half the operations of S x.
-    """
-    half = S.copy()
-    half.ravel()[:: len(S) + 1] *= 0.5
-
-    def of_rows(X: np.ndarray) -> np.ndarray:
-        if X.dtype != S.dtype:
-            return row_products(X, X @ S)
-        forms = row_products(X, triangular_product(X, half))
-        forms *= 2.0
-        return forms
-
-    return of_rows
-
-
-def quadratic_forms(matrices: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-    """The function of a block that gives x'Sx of its rows for each of several symmetric S, one matrix a row.
-
-    x'Sx is linear in the products x_i x_j of the features. For many matrices of not too many features one product of
-    matrices gives all forms, of a few rows at a time, whose products of features stay in the cache.
-    """
-    n_matrices, d, _ = matrices.shape
-    if n_matrices == 1 or d > min(_MANY_FEATURES, 2 * n_matrices + 8):
-        forms = [quadratic_form(S) for S in matrices]
-        return lambda X: np.stack([form(X) for form in forms]) if len(forms) > 1 else forms[0](X)[None]
-    # Each product once: x_i x_j and x_j x_i share a coefficient.
-    rows, columns = np.tril_indices(d)
-    coefficients = matrices[:, rows, columns] * np.where(rows == columns, 1, 2).astype(matrices.dtype)
-
-    def of_rows(X: np.ndarray) -> np.ndarray:
-        found = np.empty((n_matrices, len(X)), dtype=np.result_type(X, coefficients))
-        memory = np.empty(len(rows) * min(len(X), _ROWS_AT_A_TIME), dtype=X.dtype)
-        for begin in range(0, len(X), _ROWS_AT_A_TIME):
-            part = np.ascontiguousarray(X[begin : begin + _ROWS_AT_A_TIME].T)
-            products = memory[: len(rows) * part.shape[1]].reshape(len(rows), -1)
-            products_of_features.of(X.dtype)(part, products)
-            np.matmul(coefficients, products, out=found[:, begin : begin + _ROWS_AT_A_TIME])
-        return found
-
-    return of_rows
-
-
-@compiled(lambda number: types.void(constant_matrix(number), matrix(number)), fastmath=VECTORISED)
-def products_of_features(X, out):
-    """x_i x_j for i >= j, one product a row; X has one feature a row."""
-    at = 0
-    for i in range(X.shape[0]):
-        for j in range(i + 1):
-            one, other, product = X[i], X[j], out[at]
-            for n in range(X.shape[1]):
-                product[n] = one[n] * other[n]
-            at += 1
+# Numbers of scaled rows that are multiplied at a time.
+_NUMBERS_AT_A_TIME = 1 << 18
 
 
 def scatter_by_slot(X: np.ndarray, pull: Pull, prototypes: PrototypeSet) -> np.ndarray:
-    """The sum of coefficient x x' over the rows and over the prototypes of each slot."""
-    n_slots, d = len(prototypes.theta), X.shape[1]
-    scatter = np.zeros((n_slots, d, d), dtype=np.result_type(X, prototypes.positions))
-    if n_slots == 1 or d > _MANY_FEATURES or not isinstance(pull, PairPull):
-        for slot, rows, weights in weights_by_slot(pull, prototypes):
-            add_scatter(X, rows, weights, scatter[slot])
+    """The sum of coefficient x x' over the rows and the prototypes of each slot; above the diagonal is anything."""
+    rows, weights, ends = entries_by_slot(pull, prototypes.slot, len(prototypes.theta))
+    return scatter_of_entries(np.ascontiguousarray(X), rows, weights, ends)
+
+
+def scatter_of_entries(X: np.ndarray, rows: np.ndarray, weights: np.ndarray, ends: np.ndarray) -> np.ndarray:
+    """Sums of weight x x', those of slot s over the entries ends[s - 1] to ends[s]; above the diagonal is anything.
+
+    Positive and negative weights apart, each as A'A with A = sqrt(|weight|) x: half the operations of (weight x)' x.
+    """
+    d = X.shape[1]
+    scatter = np.zeros((len(ends), d, d), dtype=X.dtype)
+    syrk = blas("syrk", X.dtype)
+    # numpy knows A'A too, its BLAS is the newer one, but it is called from Python.
+    if syrk is None or len(ends) == 1:
+        for s, end in enumerate(ends.tolist()):
+            entries = slice(int(ends[s - 1]) if s else 0, end)
+            A = np.empty((end - entries.start, d), dtype=X.dtype)
+            positive, negative = scale_rows(X, rows[entries], weights[entries], A)
+            np.matmul(A[:positive].T, A[:positive], out=scatter[s])
+            scatter[s] -= A[negative:].T @ A[negative:]
         return scatter
-    # Small matrices: one product for each, of rows that stand together, costs less than to use the symmetry.
-    counts = np.bincount(prototypes.slot[pull.indices.ravel()], minlength=n_slots)
-    ends = np.cumsum(counts)
-    rows, scaled = np.empty((2, 2 * len(X), d), dtype=X.dtype)
-    rows_by_slot.of(X.dtype)(X, pull.indices, pull.values, prototypes.slot, ends - counts, rows, scaled)
-    for slot in np.flatnonzero(counts).tolist():
-        one = slice(ends[slot] - counts[slot], ends[slot])
-        np.matmul(rows[one].T, scaled[one], out=scatter[slot])
+    work = np.empty((max(min(_NUMBERS_AT_A_TIME // d, len(rows)), 1), d), dtype=X.dtype)
+    add_scatters.of(X.dtype)(X, rows, weights, ends, syrk, work, scatter)
     return scatter
 
 
 @compiled(
     lambda number: types.void(
         constant_matrix(number),  # X
-        matrix(types.int32),  # indices
-        matrix(number),  # values
-        vector(types.int64),  # slot
-        vector(types.int64),  # begins
-        matrix(number),  # rows
-        matrix(number),  # scaled
+        vector(types.int64),  # rows
+        vector(number),  # weights
+        vector(types.int64),  # ends
+        blas_type("syrk"),
+        matrix(number),  # work, as many rows as are multiplied at a time
+        stack(number),  # out
     ),
     fastmath=VECTORISED,
 )
-def rows_by_slot(X, indices, values, slot, begins, rows, scaled):
-    """Both entries of each row, x and value x, those of a slot together; its first goes to begins[slot]."""
-    for n in range(X.shape[0]):
-        x = X[n]
-        for side in range(2):
-            s = slot[indices[n, side]]
-            row, multiple = rows[begins[s]], scaled[begins[s]]
-            begins[s] += 1
-            for j in range(x.shape[0]):
-                row[j] = x[j]
-                multiple[j] = values[n, side] * x[j]
+def add_scatters(X, rows, weights, ends, syrk, work, out):
+    """Add the sums of weight x x' of the entries of each slot to its lower triangle."""
+    begin = 0
+    for s in range(ends.shape[0]):
+        while begin < ends[s]:
+            end = min(begin + work.shape[0], ends[s])
+            positive, negative = scale_rows(X, rows[begin:end], weights[begin:end], work)
+            if positive > 0:
+                add_squares(syrk, work[:positive], 1.0, out[s])
+            if negative < end - begin:
+                add_squares(syrk, work[negative : end - begin], -1.0, out[s])
+            begin = end
 
 
-def scatter_of_differences(scatter: np.ndarray, mixed: np.ndarray, W: np.ndarray, slot: np.ndarray) -> np.ndarray:
-    """Sums of c v v', v = x - m: c x x' over the samples, less x m' + m x' - m m' over the prototypes of the slot.
+def lower_squares(maps: np.ndarray) -> np.ndarray:
+    """A'A of each of several matrices A: its lower triangle."""
+    d = maps.shape[2]
+    found = np.zeros((len(maps), d, d), dtype=maps.dtype)
+    syrk = blas("syrk", maps.dtype)
+    if syrk is None:
+        return np.tril(np.matmul(maps.transpose(0, 2, 1), maps, out=found))
 
-    mixed : for each prototype the sum of c (x - m / 2)
-    """
-    found = scatter.astype(W.dtype)
-    if len(found) == 1:
-        crossed = mixed.T @ W
-        found -= crossed
-        found -= crossed.T
-    else:
-        subtract_crossed.of(W.dtype)(mixed, W, slot, found)
+    def add_some(part: slice) -> None:
+        add_square_of_each.of(maps.dtype)(maps[part], syrk, found[part])
+
+    in_parts(add_some, len(maps), maps.size * (d // 2))
     return found
 
 
-@compiled(
-    lambda number: types.void(
-        matrix(number),  # mixed
-        constant_matrix(number),  # W
-        vector(types.int64),  # slot
-        types.Array(number, 3, "C"),  # out
-    ),
-    fastmath=VECTORISED,
-)
-def subtract_crossed(mixed, W, slot, out):
-    """out[slot of m] -= x m' + m x' for each prototype m and its row x of `mixed`."""
-    d = W.shape[1]
-    for r in range(d):
-        for i in range(W.shape[0]):
-            m, x, row = W[i], mixed[i], out[slot[i], r]
-            for j in range(d):
-                row[j] -= x[r] * m[j] + m[r] * x[j]
+@compiled(lambda number: types.void(stack(number), blas_type("syrk"), stack(number)))
+def add_square_of_each(maps, syrk, out):
+    """out += A'A for each matrix A, in the lower triangle."""
+    for s in range(maps.shape[0]):
+        add_squares(syrk, maps[s], 1.0, out[s])
 
 
-def add_scatter(X: np.ndarray, rows: np.ndarray, weights: np.ndarray, total: np.ndarray) -> None:
-    """Add weight x x' for some rows to the total.
-
-    Positive and negative weights apart, each as A'A with A = sqrt(|weight|) x: BLAS then computes one triangle of the
-    symmetric result, half the operations of (weight x)' x.
-    """
-    A = np.empty((len(rows), X.shape[1]), dtype=X.dtype)
-    positive, negative = scale_rows.of(X.dtype)(X, rows, weights, A)
-    if positive:
-        total += A[:positive].T @ A[:positive]
-    if negative < len(A):
-        total -= A[negative:].T @ A[negative:]
-
-
-@compiled(
-    lambda number: types.UniTuple(types.int64, 2)(
-        constant_matrix(number),  # X
-        vector(types.int64),  # rows
-        vector(number),  # weights
-        matrix(number),  # out
-    ),
-    fastmath=VECTORISED,
-)
+@vectorised
 def scale_rows(X, rows, weights, out):
     """sqrt(|weight|) x, rows of positive weight from the front on, of negative from the back; where both end."""
-    front, back = 0, out.shape[0]
+    front, back = 0, rows.shape[0]
     for n in range(rows.shape[0]):
         if weights[n] == 0:
             continue
@@ -189,7 +105,85 @@ def scale_rows(X, rows, weights, out):
             at = front
             front += 1
         factor = np.sqrt(abs(weights[n]))
-        x, scaled = X[rows[n]], out[at]
-        for j in range(x.shape[0]):
-            scaled[j] = factor * x[j]
+        row = rows[n]
+        for j in range(X.shape[1]):
+            out[at, j] = factor * X[row, j]
     return front, back
+
+
+def scatter_of_differences(scatter: np.ndarray, mixed: np.ndarray, W: np.ndarray, slot: np.ndarray) -> np.ndarray:
+    """Sums of c v v', v = x - m: c x x' over the samples, less x m' + m x' - m m' over the prototypes of the slot.
+
+    scatter : sums of c x x', what stands above the diagonal is not read
+    mixed : for each prototype the sum of c (x - m / 2)
+    """
+    found = scatter.astype(W.dtype)
+    if len(found) == 1:
+        crossed = mixed.T @ W
+        found[0] -= crossed
+        found[0] -= crossed.T
+    else:
+        subtract_crossed.of(W.dtype)(mixed, W, slot, found)
+    fill_upper_triangles.of(W.dtype)(found)
+    return found
+
+
+@compiled(
+    lambda number: types.void(
+        matrix(number),  # mixed
+        constant_matrix(number),  # W
+        vector(types.int64),  # slot
+        stack(number),  # out
+    ),
+    fastmath=VECTORISED,
+)
+def subtract_crossed(mixed, W, slot, out):
+    """out[slot of m] -= x m' + m x' for each prototype m and its row x of `mixed`, in the lower triangle."""
+    for r in range(W.shape[1]):
+        for i in range(W.shape[0]):
+            m, x, row = W[i], mixed[i], out[slot[i], r]
+            for j in range(r + 1):
+                row[j] -= x[r] * m[j] + m[r] * x[j]
+
+
+@compiled(lambda number: types.void(stack(number)))
+def fill_upper_triangles(out):
+    """What stands above the diagonals: the same as below. In tiles, so that a line of the cache is written once."""
+    d = out.shape[1]
+    for s in range(out.shape[0]):
+        for first in range(0, d, 16):
+            for last in range(0, first + 16, 16):
+                for r in range(first, min(first + 16, d)):
+                    for j in range(last, min(last + 16, r)):
+                        out[s, j, r] = out[s, r, j]
+
+
+def mapped_scatter_by_slot(X: np.ndarray, pull: Pull, prototypes: PrototypeSet) -> np.ndarray:
+    """Omega times the sum of coefficient x x', by the mapped rows: for maps to few numbers, where it costs less."""
+    theta = prototypes.theta
+    rows, weights, ends = entries_by_slot(pull, prototypes.slot, len(theta))
+    found = np.zeros(theta.shape, dtype=X.dtype)
+    begin = 0
+    for s, end in enumerate(ends.tolist()):
+        if begin < end:
+            part = X if len(theta) == 1 else np.take(X, rows[begin:end], axis=0)
+            mapped = part @ theta[s].T
+            mapped *= weights[begin:end, None]
+            np.matmul(mapped.T, part, out=found[s])
+        begin = end
+    return found
+
+
+def mapped_scatter_of_differences(
+    scatter: np.ndarray, mixed: np.ndarray, W: np.ndarray, prototypes: PrototypeSet
+) -> np.ndarray:
+    """Omega times what `scatter_of_differences` gives.
+
+    scatter : Omega times the sums of c x x'
+    """
+    found = scatter.astype(W.dtype)
+    for slot, members in prototypes.groups:
+        omega = prototypes.theta[slot]
+        found[slot] -= (omega @ mixed[members].T) @ W[members]
+        found[slot] -= (omega @ W[members].T) @ mixed[members]
+    return found

@@ -86,9 +86,7 @@ class BlockSums:
 
     def gradient(self, prototypes: PrototypeSet, objective: Objective) -> Gradient:
         """Value and gradient of all of them, with the penalty of the prototypes themselves counted for each sample."""
-        parts = objective.metric.gradient_of(prototypes, self.moments)
-        positions, theta = (part.astype(np.float64, copy=False) for part in parts)
-        found = Gradient(self.value, positions, theta, self.weight)
+        found = Gradient(self.value, *objective.metric.gradient_of(prototypes, self.moments), self.weight)
         penalty = prototype_penalty(prototypes, objective)
         return found if penalty is None else found + penalty * self.weight
 
@@ -131,6 +129,7 @@ def prototype_penalty(prototypes: PrototypeSet, objective: Objective) -> Gradien
 def total_gradient(prototypes: PrototypeSet, data: Reducible, objective: Objective) -> Gradient | None:
     """Sum of the loss over all samples, with its gradient: a sum over blocks, wherever they are; None of no block."""
     of_block = partial(sums_of_block, prototypes, objective)
+    objective.metric.prepare(prototypes)
     sums: BlockSums | None = data.reduce(of_block, len(prototypes), work=prototypes.work)
     return None if sums is None else sums.gradient(prototypes, objective)
 

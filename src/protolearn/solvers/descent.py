@@ -17,7 +17,7 @@ from protolearn.data import Samples
 from protolearn.metrics.base import inner_products
 from protolearn.prototypes import PrototypeSet
 from protolearn.solvers.base import DIVERGED, SOLVERS, LossWatch, Objective, Plan, Solution
-from protolearn.solvers.batch import Gradient, mean_gradient, total_gradient
+from protolearn.solvers.batch import Gradient, total_gradient
 from protolearn.solvers.keeping import make_keeper
 from protolearn.solvers.quasi_newton import Function, Note, minimise
 from protolearn.threads import one_blas_thread
@@ -39,13 +39,10 @@ class _Variables:
         self.learns_metric = self.metric.adaptive and plan.metric_rate > 0
         self.n_positions = start.positions.size if self.learns_positions else 0
 
-    def flat(self, positions: np.ndarray, theta: np.ndarray) -> np.ndarray:
-        parts = [positions.ravel()] if self.learns_positions else []
-        parts += [theta.ravel()] if self.learns_metric else []
-        return np.concatenate([np.asarray(part, dtype=np.float64) for part in parts] or [np.empty(0)])
-
     def vector(self, prototypes: PrototypeSet) -> np.ndarray:
-        return self.flat(prototypes.positions.astype(np.float64) / self.unit, prototypes.theta)
+        parts = [prototypes.positions.ravel().astype(np.float64) / self.unit] if self.learns_positions else []
+        parts += [prototypes.theta.ravel().astype(np.float64)] if self.learns_metric else []
+        return np.concatenate(parts or [np.empty(0)])
 
     def prototypes(self, vector: np.ndarray) -> PrototypeSet:
         positions, theta = self.start.positions, self.start.theta
@@ -56,15 +53,29 @@ class _Variables:
             theta = self.metric.project(vector[self.n_positions :].reshape(theta.shape))
         return self.start.moved(positions.astype(dtype, copy=False), theta.astype(dtype, copy=False))
 
-    def gradient(self, vector: np.ndarray, at: PrototypeSet, gradient: Gradient) -> np.ndarray:
-        """By the vector: through the unit of the positions, and through the normalisation of the metric."""
-        theta = gradient.theta
+    def gradient(self, vector: np.ndarray, at: PrototypeSet, gradient: Gradient, share: float = 1.0) -> np.ndarray:
+        """By the vector: through the unit of the positions, and through the normalisation of the metric.
+
+        In the number type of the prototypes.
+
+        share : factor of all of it
+        """
+        found = np.empty(len(vector), dtype=at.positions.dtype)
+        by_positions, by_theta = found[: self.n_positions], found[self.n_positions :]
+        if self.learns_positions:
+            np.multiply(gradient.positions.ravel(), share * self.unit, out=by_positions, casting="same_kind")
         if self.learns_metric:
-            raw = vector[self.n_positions :].reshape(theta.shape)
-            # In one number type: numpy is slow where two meet.
-            valid = at.theta.astype(np.float64, copy=False)
-            theta = self.metric.free(valid, theta) * _scale_of(raw, valid)
-        return self.flat(gradient.positions * self.unit, theta)
+            raw = vector[self.n_positions :].reshape(at.theta.shape)
+            factors = share * _scale_of(raw, at.theta)
+            self.metric.free(at.theta, gradient.theta, factors, by_theta.reshape(at.theta.shape))
+        return found
+
+    def value_and_slope(self, vector: np.ndarray, data: Samples, objective: Objective) -> tuple[float, np.ndarray]:
+        """Mean loss and its gradient by the vector."""
+        prototypes = self.prototypes(vector)
+        found = total_gradient(prototypes, data, objective)
+        share = 1.0 / data.total_weight
+        return found.value * share, self.gradient(vector, prototypes, found, share)
 
     @property
     def bounded(self) -> bool:
@@ -115,14 +126,12 @@ def lbfgs(start: PrototypeSet, data: Samples, objective: Objective, plan: Plan) 
 
     def value_and_slope(vector: np.ndarray) -> tuple[float, np.ndarray]:
         nonlocal last
-        prototypes = variables.prototypes(vector)
-        found = mean_gradient(prototypes, data, objective)
-        last = found.value
-        return found.value, variables.gradient(vector, prototypes, found)
+        last, slope = variables.value_and_slope(vector, data, objective)
+        return last, slope
 
     def note(vector: np.ndarray, value: float) -> bool:
         nonlocal best
-        best = vector.copy()
+        best = vector
         return watch.ends(value, lambda: variables.prototypes(best))
 
     tol = (_DEFAULT_TOL if plan.tol is None else plan.tol) * 1e-2
@@ -132,7 +141,7 @@ def lbfgs(start: PrototypeSet, data: Samples, objective: Objective, plan: Plan) 
             if variables.bounded:
                 _with_bounds(value_and_slope, best, variables, plan.max_iter, tol, note)
             else:
-                minimise(value_and_slope, best, max_iter=plan.max_iter, tol=tol, dtype=data.dtype, note=note)
+                minimise(value_and_slope, best, max_iter=plan.max_iter, tol=tol, note=note)
         if not watch.curve:
             watch.curve.append(float(last))
     except KeyboardInterrupt:
@@ -145,11 +154,15 @@ def _with_bounds(
     function: Function, start: np.ndarray, variables: _Variables, max_iter: int, tol: float, note: Note
 ) -> None:
     def callback(intermediate_result) -> None:
-        if note(intermediate_result.x, intermediate_result.fun):
+        if note(intermediate_result.x.copy(), intermediate_result.fun):
             raise StopIteration
 
+    def in_float64(vector: np.ndarray) -> tuple[float, np.ndarray]:
+        value, slope = function(vector)
+        return value, slope.astype(np.float64, copy=False)
+
     minimize(
-        function,
+        in_float64,
         start,
         jac=True,
         method="L-BFGS-B",
@@ -193,9 +206,8 @@ def _finish(
 
 def _search_steps(variables: _Variables, vector: np.ndarray, data: Samples, objective: Objective, plan: Plan):
     def measure(at: np.ndarray) -> tuple[float, np.ndarray]:
-        prototypes = variables.prototypes(at)
-        found = mean_gradient(prototypes, data, objective)
-        return found.value, variables.gradient(at, prototypes, found)
+        value, slope = variables.value_and_slope(at, data, objective)
+        return value, slope.astype(np.float64, copy=False)
 
     value, slope = measure(vector)
     if not np.isfinite(value):
@@ -233,7 +245,7 @@ def _adam_epochs(variables: _Variables, vector: np.ndarray, data: Samples, objec
             if found is None:
                 continue
             total += found.value
-            slope = variables.gradient(vector, prototypes, found / (found.weight or 1.0))
+            slope = variables.gradient(vector, prototypes, found, 1.0 / (found.weight or 1.0)).astype(np.float64)
             rate = _ADAM_RATE * tau * float(plan.schedule(plan.first_step + step, n_steps))
             step += 1
             first = keep_first * first + (1 - keep_first) * slope

@@ -294,7 +294,7 @@ class FactorSteps(_Steps, name="factor"):
             self.memory.clear()
             return self.advance(candidates, smooth)
         trial, value, slope = best
-        self.memory.add((trial - self.point).ravel(), (slope - self.slope).ravel())
+        self.memory.add(direction.ravel(), low, self.slope.ravel(), slope.ravel())
         self.point, self.value, self.slope = trial, value, slope
         return True
 

@@ -7,6 +7,7 @@ iteration beside the function, this one 2.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 from numba import types
@@ -28,16 +29,16 @@ Note = Callable[[np.ndarray, float], bool]
 class Memory:
     """The last steps and changes of slope, and the approximate inverse Hessian they make.
 
-    They are kept in the number type of the data: a slope computed in float32 has no digits beyond.
+    They are kept in the number type of the slopes: one that is computed in float32 has no digits beyond.
     """
 
     def __init__(self, dtype: np.dtype, size: int = _MEMORY) -> None:
         self.dtype, self.size = dtype, size
         self.scale = 1.0
-        # Rows of `_steps` and `_changes` in the order in which they came; the oldest gives way.
+        # Rows of `_steps` and `_changes` in the order in which they came; one more is free for the next.
         self._order: list[int] = []
         self._steps = self._changes = np.empty((0, 0), dtype=dtype)
-        self._inverses = np.empty(size)
+        self._inverses = np.empty(size + 1)
 
     def __len__(self) -> int:
         return len(self._order)
@@ -47,25 +48,53 @@ class Memory:
         self._order = []
         self.scale = 1.0
 
-    def add(self, step: np.ndarray, change: np.ndarray) -> None:
-        """Remember a step, where the slope rose along it."""
-        curvature, squares = float(step @ change), float(change @ change)
-        if not curvature > _LEAST_CURVATURE * np.sqrt(float(step @ step) * squares):
-            return
+    def add(self, direction: np.ndarray, length: float, before: np.ndarray, after: np.ndarray) -> None:
+        """Remember a step of so many times the direction, if the slope rose along it; the oldest gives way.
+
+        before, after : the slopes at its ends
+        """
         if not len(self._steps):
-            self._steps, self._changes = (np.empty((self.size, len(step)), dtype=self.dtype) for _ in range(2))
-        row = len(self._order) if len(self._order) < self.size else self._order.pop(0)
-        self._order.append(row)
-        self._steps[row], self._changes[row], self._inverses[row] = step, change, 1.0 / curvature
-        self.scale = curvature / squares
+            self._steps, self._changes = (np.empty((self.size + 1, len(after)), dtype=self.dtype) for _ in range(2))
+        row = next(row for row in range(self.size + 1) if row not in self._order)
+        curvature, step_squares, change_squares = step_and_change.of(self.dtype)(
+            direction, length, before, after, self._steps[row], self._changes[row]
+        )
+        if not curvature > _LEAST_CURVATURE * np.sqrt(step_squares * change_squares):
+            return
+        self._order = [*self._order[-self.size + 1 :], row]
+        self._inverses[row] = 1.0 / curvature
+        self.scale = curvature / change_squares
 
     def direction(self, slope: np.ndarray) -> np.ndarray:
         """Minus the inverse Hessian times the slope."""
-        q = (-slope).astype(self.dtype)
+        q = -slope
         if self._order:
             order = np.array(self._order)
             two_loops.of(self.dtype)(self._steps, self._changes, self._inverses, order, self.scale, q)
-        return q.astype(np.float64)
+        return q
+
+
+@compiled(
+    lambda number: types.UniTuple(types.float64, 3)(
+        vector(number),  # direction
+        types.float64,  # length
+        *(vector(number),) * 4,  # slopes before and after, step, change
+    ),
+    fastmath=VECTORISED,
+)
+def step_and_change(direction, length, before, after, step, change):
+    """Fill step s and change y of the slope; s'y, s's and y'y. One pass, where numpy makes seven."""
+    factor = step.dtype.type(length)
+    product = step_squares = change_squares = 0.0
+    for j in range(step.shape[0]):
+        s = factor * direction[j]
+        y = after[j] - before[j]
+        step[j] = s
+        change[j] = y
+        product += s * y
+        step_squares += s * s
+        change_squares += y * y
+    return product, step_squares, change_squares
 
 
 @compiled(
@@ -82,8 +111,8 @@ class Memory:
 def two_loops(steps, changes, inverses, order, scale, q):
     """q <- inverse Hessian times q, in place, by the two loops of Nocedal (1980).
 
-    Each pass over q takes leave of one pair and meets the next. BLAS, called 40 times, takes five times as long for a
-    dozen numbers, 1.7 times for a few thousand, and as long for a hundred thousand.
+    Each pass takes leave of one pair and meets the next. BLAS, called 40 times, takes five times as long for a dozen
+    numbers, 1.7 times for a few thousand, and as long for a hundred thousand.
     """
     number = q.dtype.type
     count, d = order.shape[0], q.shape[0]
@@ -121,62 +150,88 @@ def two_loops(steps, changes, inverses, order, scale, q):
         q[j] += share * steps[i, j]
 
 
-def minimise(function: Function, start: np.ndarray, *, max_iter: int, tol: float, dtype: np.dtype, note: Note) -> None:
+@compiled(
+    lambda number: types.void(
+        vector(types.float64),  # start
+        vector(number),  # direction
+        types.float64,  # length
+        vector(types.float64),  # out
+    ),
+    fastmath=VECTORISED,
+)
+def go(start, direction, length, out):
+    """out = start + length direction."""
+    for j in range(start.shape[0]):
+        out[j] = start[j] + length * direction[j]
+
+
+class _Step(NamedTuple):
+    """A step that lowers the value."""
+
+    length: float
+    end: np.ndarray
+    value: float
+    slope: np.ndarray
+
+
+def minimise(function: Function, start: np.ndarray, *, max_iter: int, tol: float, note: Note) -> None:
     """Follow L-BFGS for `max_iter` iterations; `note(vector, value)` sees each and ends it by True.
 
     Ends where the value falls by less than `tol` times itself (or times 1, where that is larger), or where no slope is
     above `tol`, as scipy does. Where no step makes the value fall, the memory is cleared once, and then it ends too.
 
-    dtype : the number type in which earlier steps are remembered
+    function : value and slope at a vector of float64; the slope may be of float32
     """
-    memory = Memory(dtype)
     vector = start
     value, slope = function(vector)
+    memory = Memory(slope.dtype)
     for _ in range(max_iter):
-        if not np.isfinite(value) or np.abs(slope).max(initial=0.0) <= tol:
+        if not np.isfinite(value) or max(slope.max(initial=0.0), -slope.min(initial=0.0)) <= tol:
             return
-        found = _search(function, vector, value, slope, memory)
+        direction = memory.direction(slope)
+        found = _search(function, vector, value, slope, direction, first=not len(memory))
         if found is None and len(memory):
             memory.clear()
-            found = _search(function, vector, value, slope, memory)
+            direction = memory.direction(slope)
+            found = _search(function, vector, value, slope, direction, first=True)
         if found is None:
             return
-        candidate, new_value, new_slope = found
-        memory.add(candidate - vector, new_slope - slope)
-        fallen = value - new_value
+        memory.add(direction, found.length, slope, found.slope)
         before = value
-        vector, value, slope = candidate, new_value, new_slope
-        if note(vector, value) or fallen <= tol * max(abs(before), abs(value), 1.0):
+        vector, value, slope = found.end, found.value, found.slope
+        if note(vector, value) or before - value <= tol * max(abs(before), abs(value), 1.0):
             return
 
 
 def _search(
-    function: Function, vector: np.ndarray, value: float, slope: np.ndarray, memory: Memory
-) -> tuple[np.ndarray, float, np.ndarray] | None:
+    function: Function, vector: np.ndarray, value: float, slope: np.ndarray, direction: np.ndarray, *, first: bool
+) -> _Step | None:
     """A step that fulfils the weak Wolfe conditions: Lewis and Overton (2013), for functions with kinks.
 
     An interval is halved, or where the slope at its lower end says so, divided at the minimum of a parabola. None where
     no step lowers the value enough; the best one where only the second condition fails.
+
+    first : without a memory the direction has no length of its own, and as in scipy the first step is one of length 1
     """
-    direction = memory.direction(slope)
     along = float(slope @ direction)
     if not along < 0:
         return None
-    # Without a memory the direction has no length of its own: as scipy, one of length 1.
-    step = 1.0 if len(memory) else min(1.0, 1.0 / float(np.sqrt(slope @ slope)))
+    length = min(1.0, 1.0 / float(np.sqrt(slope @ slope))) if first else 1.0
     low, high, best = 0.0, np.inf, None
     for _ in range(_MOST_TRIES):
-        candidate = vector + step * direction
+        candidate = np.empty_like(vector)
+        go.of(direction.dtype)(vector, direction, length, candidate)
         new_value, new_slope = function(candidate)
-        if not new_value <= value + _DECREASE * step * along:
-            high = step
+        if not new_value <= value + _DECREASE * length * along:
+            high = length
             # The minimum of the parabola through both values with the slope at the start.
-            parabola = -along * step**2 / (2.0 * (new_value - value - along * step)) if np.isfinite(new_value) else 0.0
+            rise = new_value - value - along * length
+            parabola = -along * length**2 / (2.0 * rise) if np.isfinite(new_value) else 0.0
             inside = low + 0.1 * (high - low) < parabola < low + 0.9 * (high - low)
-            step = parabola if inside and best is None else 0.5 * (low + high)
+            length = parabola if inside and best is None else 0.5 * (low + high)
         elif float(new_slope @ direction) < _CURVATURE * along:
-            low, best = step, (candidate, new_value, new_slope)
-            step = 2.0 * low if high == np.inf else 0.5 * (low + high)
+            low, best = length, _Step(length, candidate, new_value, new_slope)
+            length = 2.0 * low if high == np.inf else 0.5 * (low + high)
         else:
-            return candidate, new_value, new_slope
+            return _Step(length, candidate, new_value, new_slope)
     return best

@@ -1,0 +1,96 @@
+"""BLAS inside compiled functions: one gets its functions as arguments and calls them without the interpreter's lock.
+
+scipy publishes their addresses for compiled code. BLAS takes the address of everything, so one type stands for each
+number of arguments. An array must outlive the call that gets its address: what is made for a call is an argument of the
+small function that makes it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numba import types
+from numba.extending import get_cython_function_address
+from scipy.linalg import cython_blas
+
+from protolearn.compiled import inline
+
+_PREFIX = {np.dtype(np.float32): "s", np.dtype(np.float64): "d"}
+# What each takes: letters, sizes and numbers (x), of which matrices are followed by their leading dimensions.
+_CALLED_WITH = {
+    "trmm": "char *, char *, char *, char *, int *, int *, x, x, int *, x, int *",
+    "syrk": "char *, char *, int *, int *, x, x, int *, x, x, int *",
+}
+_LETTERS = np.frombuffer(b"LUN", dtype=np.uint8)
+
+
+def blas_type(name: str) -> Any:
+    """Numba's type of the function as an argument."""
+    return types.FunctionType(types.void(*(types.uintp,) * len(_CALLED_WITH[name].split(","))))
+
+
+class BlasFunction(types.WrapperAddressProtocol):
+    """A function of scipy's BLAS, for compiled functions and, without a compiler, for Python."""
+
+    def __init__(self, name: str, full_name: str) -> None:
+        self._numba_type_ = blas_type(name)
+        self._address = get_cython_function_address("scipy.linalg.cython_blas", full_name)
+        self._call = ctypes.CFUNCTYPE(None, *(ctypes.c_void_p,) * len(self.signature().args))(self._address)
+
+    def __wrapper_address__(self) -> int:
+        return self._address
+
+    def signature(self) -> Any:
+        """What numba calls it with."""
+        return self._numba_type_.signature
+
+    def __call__(self, *addresses: int) -> None:
+        """The function itself."""
+        self._call(*addresses)
+
+
+@cache
+def blas(name: str, dtype: np.dtype) -> BlasFunction | None:
+    """The function for a number type; None where scipy's BLAS has integers other than C's `int`."""
+    full_name = _PREFIX[dtype] + name
+    number = f"__pyx_t_5scipy_6linalg_11cython_blas_{full_name[0]} *"
+    expected = f'"void ({_CALLED_WITH[name].replace("x", number)})"'
+    if expected not in repr(cython_blas.__pyx_capi__.get(full_name)):
+        return None
+    return BlasFunction(name, full_name)
+
+
+@inline
+def times_lower_triangle(trmm, L, X):
+    """X <- X L, both in C's order; what stands above the diagonal of L is not read."""
+    _call_trmm(trmm, L, X, np.array([L.shape[0], X.shape[0]], np.int32), np.ones(1, X.dtype))
+
+
+@inline
+def _call_trmm(trmm, L, X, sizes, one):
+    # In BLAS's order both are transposed: X' <- U X', U = L' from the left, the upper triangle, as it stands.
+    left, upper = _LETTERS.ctypes.data, _LETTERS[1:].ctypes.data
+    plain = _LETTERS[2:].ctypes.data
+    columns, rows = sizes.ctypes.data, sizes[1:].ctypes.data
+    trmm(
+        left, upper, plain, plain, columns, rows, one.ctypes.data, L.ctypes.data, columns, X.ctypes.data, columns
+    )  # fmt: skip
+
+
+@inline
+def add_squares(syrk, A, factor, C):
+    """C += factor A'A, both in C's order: its lower triangle, for the rest is the same."""
+    _call_syrk(syrk, A, C, np.array([C.shape[0], A.shape[0]], np.int32), np.array([factor, 1.0]).astype(A.dtype))
+
+
+@inline
+def _call_syrk(syrk, A, C, sizes, factors):
+    upper, plain = _LETTERS[1:].ctypes.data, _LETTERS[2:].ctypes.data
+    columns, rows = sizes.ctypes.data, sizes[1:].ctypes.data
+    syrk(
+        upper, plain, columns, rows, factors.ctypes.data, A.ctypes.data, columns, factors[1:].ctypes.data,
+        C.ctypes.data, columns,
+    )  # fmt: skip
