@@ -7,9 +7,9 @@ import pytest
 
 from problems import ALL_METRICS, random_problem
 from protolearn.data import TrainingSet
+from protolearn.metrics import quadratic, scatter
 from protolearn.metrics.omega import Omega
 from protolearn.metrics.pulls import PairPull
-from protolearn.metrics import quadratic, scatter
 from protolearn.metrics.quadratic import quadratic_forms, squares_after
 from protolearn.metrics.scatter import lower_squares, scatter_by_slot, scatter_of_entries
 from protolearn.prototypes import PrototypeSet

@@ -6,6 +6,7 @@ from scipy.optimize import minimize, rosen, rosen_der
 
 from protolearn.solvers.quasi_newton import minimise
 
+
 def run(function, start, max_iter=500, tol=1e-12):
     seen = []
     minimise(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 if TYPE_CHECKING:
-    from protolearn.data.row_lengths import RowLengths
+    from protolearn.data.kept_rows import KeptRows
     from protolearn.data.training_set import TrainingSet
 
 # (X, y, weight) of one dense block -> something that adds up; and how it adds up.
@@ -101,8 +101,8 @@ class Samples:
         return -(-self.n_samples // batch_size)
 
     @property
-    def row_lengths(self) -> RowLengths | None:
-        """The lengths of rows that stay where they are, for one who passes over them often; None where they do not."""
+    def kept_rows(self) -> KeptRows | None:
+        """What one who passes often over rows that stay where they are may keep of them; None where they do not."""
         return None
 
     @cached_property

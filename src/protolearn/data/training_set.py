@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from protolearn.data.row_lengths import RowLengths
+from protolearn.data.kept_rows import KeptRows
 from protolearn.data.samples import Block, Combine, OfBlock, Samples
 from protolearn.threads import in_threads, one_blas_thread, threads_for, worth_threads
 
@@ -208,9 +208,9 @@ class TrainingSet(Samples):
             return _combined(in_threads(of_run, runs, threads), combine)
 
     @property
-    def row_lengths(self) -> RowLengths | None:
-        """The lengths of the rows of a dense matrix."""
-        return RowLengths(self.X) if isinstance(self.X, np.ndarray) else None
+    def kept_rows(self) -> KeptRows | None:
+        """What may be kept of the rows of a dense matrix."""
+        return KeptRows(self.X) if isinstance(self.X, np.ndarray) else None
 
     def walk(self, step: Callable[[Any, TrainingSet, int], Any], state: Any) -> list[Any]:
         """One walk over one block: all rows."""

@@ -10,7 +10,7 @@ import numpy as np
 from numba import njit, types
 
 from protolearn.compiled import Compiled, compiled, matrix, stack, vector, vectorised
-from protolearn.data.row_lengths import RowLengths, row_products
+from protolearn.data.kept_rows import KeptRows, row_products
 from protolearn.metrics.pulls import Pull
 from protolearn.parameters import check_choice
 from protolearn.prototypes import PrototypeSet
@@ -146,11 +146,11 @@ class Metric:
         raise NotImplementedError("abstract: a metric measures distances")
 
     def distances_by_prototype(
-        self, X: np.ndarray, prototypes: PrototypeSet, lengths: RowLengths | None = None
+        self, X: np.ndarray, prototypes: PrototypeSet, kept: KeptRows | None = None
     ) -> np.ndarray:
         """Squared distances, (n_prototypes, n_samples): for loops that run across the samples.
 
-        lengths : of rows that come again and again, for metrics that use them
+        kept : what is known of rows that come again and again, for metrics that use it
         """
         return np.ascontiguousarray(self.distances(X, prototypes).T)
 
@@ -210,13 +210,14 @@ def centred(X: np.ndarray, prototypes: PrototypeSet) -> tuple[np.ndarray, np.nda
     return X if origin is None else X - origin, positions
 
 
-def expanded_distances(X: np.ndarray, positions: np.ndarray, norms: np.ndarray | None = None) -> np.ndarray:
+def expanded_distances(X: np.ndarray, positions: np.ndarray, kept: KeptRows | None = None) -> np.ndarray:
     """|x|^2 - 2 x'm + |m|^2 by one matrix product, rounding below zero clipped.
 
-    norms : |m|^2, where they are known
+    kept : what is known of the positions
     """
-    norms = row_products(positions, positions) if norms is None else norms
-    return distances_of(X @ positions.T, row_products(X, X), norms[None], np.zeros(len(X), dtype=np.int64))
+    norms = row_products(positions, positions) if kept is None else kept.lengths(positions)
+    columns = positions.T if kept is None else kept.columns(positions)
+    return distances_of(X @ columns, row_products(X, X), norms[None], np.zeros(len(X), dtype=np.int64))
 
 
 def distances_of(products: np.ndarray, row_norms: np.ndarray, norms: np.ndarray, slot: np.ndarray) -> np.ndarray:

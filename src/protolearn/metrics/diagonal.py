@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from protolearn.compiled import VECTORISED, compiled
-from protolearn.data.row_lengths import RowLengths
+from protolearn.data.kept_rows import KeptRows
 from protolearn.metrics.base import (
     METRICS,
     Metric,
@@ -58,7 +58,7 @@ class Diagonal(Metric):
         return np.maximum(D, 0.0, out=D)
 
     def distances_by_prototype(
-        self, X: np.ndarray, prototypes: PrototypeSet, lengths: RowLengths | None = None
+        self, X: np.ndarray, prototypes: PrototypeSet, kept: KeptRows | None = None
     ) -> np.ndarray:
         X, W = centred(X, prototypes)
         D = _factors(W, prototypes) @ _powers(X).T

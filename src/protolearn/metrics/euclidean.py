@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from protolearn.compiled import aligned_zeros, compiled, vectorised
-from protolearn.data.row_lengths import RowLengths
+from protolearn.data.kept_rows import KeptRows
 from protolearn.metrics.base import (
     METRICS,
     Metric,
@@ -52,11 +52,10 @@ class Euclidean(Metric):
         return expanded_distances(*centred(X, prototypes))
 
     def distances_by_prototype(
-        self, X: np.ndarray, prototypes: PrototypeSet, lengths: RowLengths | None = None
+        self, X: np.ndarray, prototypes: PrototypeSet, kept: KeptRows | None = None
     ) -> np.ndarray:
         moved, W = centred(X, prototypes)
-        norms = lengths.of(X) if lengths is not None and moved is X else None
-        return expanded_distances(W, moved, norms)
+        return expanded_distances(W, moved, kept)
 
     def linear_forms(self, prototypes: PrototypeSet) -> tuple[np.ndarray, np.ndarray]:
         W = prototypes.centring[1]

@@ -11,7 +11,7 @@ import numpy as np
 from numba import types
 
 from protolearn.compiled import VECTORISED, compiled, constant_matrix, matrix, vector
-from protolearn.data.row_lengths import RowLengths, row_products
+from protolearn.data.kept_rows import KeptRows, row_products
 from protolearn.metrics.base import (
     METRICS,
     Metric,
@@ -101,11 +101,12 @@ class Omega(Metric):
         return np.ascontiguousarray(self.distances_by_prototype(X, prototypes).T)
 
     def distances_by_prototype(
-        self, X: np.ndarray, prototypes: PrototypeSet, lengths: RowLengths | None = None
+        self, X: np.ndarray, prototypes: PrototypeSet, kept: KeptRows | None = None
     ) -> np.ndarray:
         X, _ = centred(X, prototypes)
         forms: _Forms = prototypes.derived(_forms)
-        return distances_of(forms.linear @ X.T, forms.constants, forms.quadratic(X), prototypes.slot)
+        columns = X.T if kept is None else kept.columns(X)
+        return distances_of(forms.linear @ columns, forms.constants, forms.quadratic(X), prototypes.slot)
 
     def linear_forms(self, prototypes: PrototypeSet) -> tuple[np.ndarray, np.ndarray] | None:
         if len(prototypes.theta) > 1:

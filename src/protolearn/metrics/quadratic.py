@@ -9,7 +9,7 @@ from numba import types
 
 from protolearn.blas import blas, blas_type, times_lower_triangle
 from protolearn.compiled import VECTORISED, compiled, constant_matrix, matrix, stack, vectorised
-from protolearn.data.row_lengths import row_products
+from protolearn.data.kept_rows import row_products
 
 # With many matrices of at most so many features one product for all forms takes less time than one for each.
 _MANY_FEATURES = 96

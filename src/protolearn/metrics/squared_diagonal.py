@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from protolearn.compiled import VECTORISED, compiled
-from protolearn.data.row_lengths import RowLengths
+from protolearn.data.kept_rows import KeptRows
 from protolearn.metrics.base import (
     METRICS,
     Metric,
@@ -72,7 +72,7 @@ class SquaredDiagonal(Metric):
         return Diagonal(self.scope).distances(X, _with_squares(prototypes))
 
     def distances_by_prototype(
-        self, X: np.ndarray, prototypes: PrototypeSet, lengths: RowLengths | None = None
+        self, X: np.ndarray, prototypes: PrototypeSet, kept: KeptRows | None = None
     ) -> np.ndarray:
         return Diagonal(self.scope).distances_by_prototype(X, _with_squares(prototypes))
 

@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from protolearn.data import Samples
-from protolearn.data.row_lengths import RowLengths
+from protolearn.data.kept_rows import KeptRows
 from protolearn.losses import Loss
 from protolearn.metrics import Metric
 from protolearn.prototypes import PrototypeSet
@@ -26,14 +26,14 @@ Watcher = Callable[[int, float, Callable[[], PrototypeSet]], bool]
 class Objective:
     """A loss under a metric, with its numbers.
 
-    lengths : of the rows, where a solver passes over them often
+    kept : what is known of the rows, where a solver passes over them often
     """
 
     loss: Loss
     metric: Metric
     slope: float
     regularization: float = 0.0
-    lengths: RowLengths | None = None
+    kept: KeptRows | None = None
 
     def parameters(self, labels: np.ndarray) -> np.ndarray:
         """What the compiled loss reads."""

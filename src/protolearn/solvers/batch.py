@@ -56,7 +56,7 @@ def coefficients(
         D = objective.metric.distances(X, prototypes)
         pull = np.empty_like(D)
         return field_block.of(dtype)(D, y, weight, labels, formula, parameters, pull), D, pull
-    D = objective.metric.distances_by_prototype(X, prototypes, objective.lengths)
+    D = objective.metric.distances_by_prototype(X, prototypes, objective.kept)
     pairs, pulls = np.zeros((len(X), 2), dtype=np.int32), np.zeros((len(X), 2), dtype=dtype)
     value = pair_block.of(dtype)(D, y, weight, labels, formula, parameters, pairs, pulls)
     return value, D.T, PairPull(pairs, pulls, len(prototypes))

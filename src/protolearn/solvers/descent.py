@@ -117,7 +117,7 @@ def lbfgs(start: PrototypeSet, data: Samples, objective: Objective, plan: Plan) 
 
     Weights that must not be negative are kept so by bounds, which scipy's L-BFGS-B has; without bounds by our own.
     """
-    objective = replace(objective, lengths=data.row_lengths)
+    objective = replace(objective, kept=data.kept_rows)
     variables = _Variables(start, objective, plan)
     watch = LossWatch(None, plan.watch, make_keeper(plan, data, objective.metric))
     result = Solution(start)
