@@ -23,7 +23,7 @@ from protolearn.threads import in_threads, one_blas_thread, threads_for, worth_t
 _BLOCK_BYTES = 1 << 19
 _MOST_BLOCK_ROWS = 8192
 # Sums over blocks spend their time in matrix products, which like long blocks, and in passes, which like short ones.
-_REDUCED_BYTES, _REDUCED_ROWS = 1 << 21, 4096
+_REDUCED_BYTES, _REDUCED_ROWS = 1 << 22, 4096
 # Into how many parts a sum over blocks is divided at most, whatever the number of threads.
 _RUNS = 16
 # Squares of float32 numbers outside these bounds overflow or vanish; they are computed in float64.

@@ -156,7 +156,9 @@ class LearningClassifier(PrototypeBase):
         data, validation = self._hold_out(data, held_out, random)
         goes_on = self.warm_start and hasattr(self, "prototypes_")
         start = self._current_set(data, metric) if goes_on else self._start(data, metric, random)
-        self._scale, self._largest_distance = distance_scale(start, data, metric)
+        # Only steps from sample to sample are watched for running away.
+        watched = metric if self.solver == "online" else METRICS["euclidean"]
+        self._scale, self._largest_distance = distance_scale(start, data, watched)
         solution = self._solve(loss, metric, start, data, random, max_iter=self.max_iter, validation=validation)
         self._store(solution, loss, metric, data.input_dtype)
         self._steps = solution.n_steps
@@ -265,7 +267,7 @@ class LearningClassifier(PrototypeBase):
         rate = self.learning_rate * loss.rate_unit(scale)
         metric_rate = 0.0
         if metric.adaptive and self.metric_learning_rate > 0:
-            unit = metric.rate_unit(scale, data.squared_half_range, data.n_features, loss.relative)
+            unit = metric.rate_unit(scale, data, loss.relative)
             metric_rate = self.metric_learning_rate * rate * unit
         stream = first_step is not None
         schedule = "constant" if stream and self.schedule == "linear" else self.schedule

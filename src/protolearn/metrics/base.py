@@ -134,7 +134,7 @@ class Metric:
         """The first parameters, one row a slot."""
         raise NotImplementedError("abstract: a metric says where it starts")
 
-    def rate_unit(self, mean_distance: float, squared_half_range: float, n_features: int, relative: bool) -> float:
+    def rate_unit(self, mean_distance: float, data: Samples, relative: bool) -> float:
         """What the metric's rate is measured in, so that scaling all features by one factor changes nothing.
 
         relative : whether the loss depends on ratios of distances only, as GLVQ and LPD do

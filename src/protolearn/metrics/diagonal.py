@@ -48,9 +48,9 @@ class Diagonal(Metric):
     def initial_theta(self, n_slots: int, data: Samples) -> np.ndarray:
         return np.full((n_slots, data.n_features), self.total(data.n_features) / data.n_features)
 
-    def rate_unit(self, mean_distance: float, squared_half_range: float, n_features: int, relative: bool) -> float:
-        mean_weight = self.total(n_features) / n_features
-        return (mean_weight**2 if relative else 1.0) / squared_half_range
+    def rate_unit(self, mean_distance: float, data: Samples, relative: bool) -> float:
+        mean_weight = self.total(data.n_features) / data.n_features
+        return (mean_weight**2 if relative else 1.0) / data.squared_half_range
 
     def distances(self, X: np.ndarray, prototypes: PrototypeSet) -> np.ndarray:
         X, W = centred(X, prototypes)

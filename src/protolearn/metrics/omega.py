@@ -89,8 +89,8 @@ class Omega(Metric):
             )
         return self.project(omega[None])[0]
 
-    def rate_unit(self, mean_distance: float, squared_half_range: float, n_features: int, relative: bool) -> float:
-        mean_weight = self.total(n_features) / n_features
+    def rate_unit(self, mean_distance: float, data: Samples, relative: bool) -> float:
+        mean_weight = self.total(data.n_features) / data.n_features
         return (mean_weight if relative else 1.0) / mean_distance
 
     def distances(self, X: np.ndarray, prototypes: PrototypeSet) -> np.ndarray:
@@ -152,7 +152,8 @@ class Omega(Metric):
 
             in_parts(map_some, len(theta), differences.size * theta.shape[1])
         theta *= 2.0
-        return -2.0 * _by_lambda(away, prototypes), theta
+        forms: _Forms = prototypes.derived(_forms)
+        return -2.0 * forms.by_lambda(away), theta
 
     def project(self, theta: np.ndarray) -> np.ndarray:
         squares = inner_products(theta, theta)
@@ -192,11 +193,13 @@ METRICS.add("local_omega", Omega(scope="prototype"))
 class _Forms:
     """D_i = x' Lambda x - 2 (Lambda m_i)'x + m_i' Lambda m_i, x and m_i from `prototypes.centring`.
 
+    by_lambda : the function of rows, one a prototype, that gives Lambda times each
     quadratic : the function of a block that gives x' Lambda x of its rows, one slot a row
     linear : Lambda m_i, one prototype a row
     constants : m_i' Lambda m_i
     """
 
+    by_lambda: Callable[[np.ndarray], np.ndarray]
     quadratic: Callable[[np.ndarray], np.ndarray]
     linear: np.ndarray
     constants: np.ndarray
@@ -204,15 +207,25 @@ class _Forms:
 
 def _forms(prototypes: PrototypeSet) -> _Forms:
     W, theta = prototypes.centring[1], prototypes.theta
-    linear = _by_lambda(W, prototypes)
+    by_lambda: Callable[[np.ndarray], np.ndarray] = partial(_by_maps, prototypes)
     # By the map or by Lambda, whichever is shorter.
-    by_map = 2 * theta.shape[1] <= theta.shape[2]
-    quadratic = partial(squares_after, theta) if by_map else quadratic_forms(lower_squares(theta))
-    return _Forms(quadratic, linear, row_products(W, linear))
+    if 2 * theta.shape[1] <= theta.shape[2]:
+        quadratic = partial(squares_after, theta)
+    elif len(theta) == 1:
+        whole = theta[0].T @ theta[0]
+        by_lambda, quadratic = partial(_rows_times, whole), quadratic_forms(whole[None])
+    else:
+        quadratic = quadratic_forms(lower_squares(theta))
+    linear = by_lambda(W)
+    return _Forms(by_lambda, quadratic, linear, row_products(W, linear))
 
 
-def _by_lambda(rows: np.ndarray, prototypes: PrototypeSet) -> np.ndarray:
-    """Lambda times a row for each prototype, each by the map of its own."""
+def _rows_times(matrix: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    return rows @ matrix
+
+
+def _by_maps(prototypes: PrototypeSet, rows: np.ndarray) -> np.ndarray:
+    """Lambda times a row for each prototype, by Omega and its transpose."""
     theta, slot = prototypes.theta, prototypes.slot
     each, rest = divmod(len(slot), len(theta))
     if rest == 0 and (slot == np.repeat(np.arange(len(theta)), each)).all():
