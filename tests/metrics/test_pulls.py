@@ -10,7 +10,7 @@ from protolearn.data import TrainingSet
 from protolearn.metrics import quadratic, scatter
 from protolearn.metrics.omega import Omega
 from protolearn.metrics.pulls import PairPull
-from protolearn.metrics.quadratic import quadratic_forms, squares_after
+from protolearn.metrics.quadratic import quadratic_forms
 from protolearn.metrics.scatter import lower_squares, scatter_by_slot, scatter_of_entries
 from protolearn.prototypes import PrototypeSet
 
@@ -138,30 +138,6 @@ def test_squares_of_maps(way, n_maps, monkeypatch):
     monkeypatch.setattr(threads, "_WORTH_A_THREAD", 0)
     maps = np.random.default_rng(0).normal(size=(n_maps, 2, 5))
     np.testing.assert_allclose(lower_squares(maps), np.tril(maps.transpose(0, 2, 1) @ maps), atol=1e-13)
-
-
-@pytest.mark.parametrize("dtype", NUMBERS)
-def test_squares_of_rows_after_several_maps(dtype, monkeypatch):
-    monkeypatch.setattr(quadratic, "_NUMBERS_AT_A_TIME", 20)
-    rng = np.random.default_rng(0)
-    maps, X = rng.normal(size=(3, 2, 5)).astype(dtype), rng.normal(size=(11, 5)).astype(dtype)
-    expected = (np.einsum("nd,srd->snr", X, maps) ** 2).sum(axis=2)
-    np.testing.assert_allclose(squares_after(maps, X), expected, rtol=1e-5)
-
-
-@pytest.mark.parametrize("scope", ["global", "class", "prototype"])
-@pytest.mark.parametrize("dtype", NUMBERS)
-def test_a_map_to_few_numbers_has_the_gradient_of_the_same_map_with_rows_of_zeros(scope, dtype):
-    """By the mapped rows and by their second moments."""
-    data, prototypes = random_problem(Omega(n_components=2, scope=scope), n_samples=60, n_features=7, dtype=dtype)
-    padded = np.concatenate([prototypes.theta, np.zeros((len(prototypes.theta), 3, 7), dtype=dtype)], axis=1)
-    metric = Omega(scope=scope)
-    for pull in (random_pull(60, len(prototypes), dtype), random_pull(60, len(prototypes), dtype).toarray()):
-        thin = metric.gradient(data.X, prototypes, pull)
-        whole = metric.gradient(data.X, prototypes.moved(prototypes.positions, padded), pull)
-        atol = (1e-10 if dtype == np.float64 else 2e-3) * (1 + np.abs(whole[1]).max())
-        np.testing.assert_allclose(thin[0], whole[0], atol=atol)
-        np.testing.assert_allclose(thin[1], whole[1][:, :2], atol=atol)
 
 
 def test_threads_do_not_change_a_sum_over_blocks(monkeypatch):

@@ -26,13 +26,13 @@ from protolearn.metrics.base import (
     step_signature,
 )
 from protolearn.metrics.pulls import Pull
-from protolearn.metrics.quadratic import quadratic_forms, squares_after
-from protolearn.metrics.scatter import (
-    lower_squares,
+from protolearn.metrics.quadratic import quadratic_forms
+from protolearn.metrics.scatter import lower_squares, scatter_by_slot, scatter_of_differences
+from protolearn.metrics.thin_maps import (
+    distances_after_maps,
+    is_thin,
     mapped_scatter_by_slot,
     mapped_scatter_of_differences,
-    scatter_by_slot,
-    scatter_of_differences,
 )
 from protolearn.parameters import check_count
 from protolearn.prototypes import PrototypeSet
@@ -104,6 +104,8 @@ class Omega(Metric):
         self, X: np.ndarray, prototypes: PrototypeSet, kept: KeptRows | None = None
     ) -> np.ndarray:
         X, _ = centred(X, prototypes)
+        if is_thin(prototypes.theta):
+            return distances_after_maps(X, prototypes)
         forms: _Forms = prototypes.derived(_forms)
         columns = X.T if kept is None else kept.columns(X)
         return distances_of(forms.linear @ columns, forms.constants, forms.quadratic(X), prototypes.slot)
@@ -128,11 +130,12 @@ class Omega(Metric):
         return measure_under_several
 
     def prepare(self, prototypes: PrototypeSet) -> None:
-        prototypes.derived(_forms)
+        if not is_thin(prototypes.theta):
+            prototypes.derived(_forms)
 
     def moments(self, X: np.ndarray, prototypes: PrototypeSet, pull: Pull) -> tuple[np.ndarray, ...]:
         X, _ = centred(X, prototypes)
-        scatter = mapped_scatter_by_slot if _is_thin(prototypes.theta) else scatter_by_slot
+        scatter = mapped_scatter_by_slot if is_thin(prototypes.theta) else scatter_by_slot
         return pull.T @ X, pull.sum(axis=0), scatter(X, pull, prototypes)
 
     def gradient_of(self, prototypes: PrototypeSet, moments: tuple[np.ndarray, ...]) -> tuple[np.ndarray, np.ndarray]:
@@ -141,19 +144,15 @@ class Omega(Metric):
         dtype = prototypes.theta.dtype
         away = (first - mass[:, None] * W).astype(dtype)
         mixed = (first - 0.5 * mass[:, None] * W).astype(dtype)
-        if _is_thin(prototypes.theta):
+        if is_thin(prototypes.theta):
             theta = mapped_scatter_of_differences(scatter, mixed, W, prototypes)
+            positions = _by_maps(prototypes, away)
         else:
-            differences = scatter_of_differences(scatter, mixed, W, prototypes.slot)
-            theta = np.empty_like(prototypes.theta)
-
-            def map_some(slots: slice) -> None:
-                np.matmul(prototypes.theta[slots], differences[slots], out=theta[slots])
-
-            in_parts(map_some, len(theta), differences.size * theta.shape[1])
+            theta = _mapped(prototypes.theta, scatter_of_differences(scatter, mixed, W, prototypes.slot))
+            forms: _Forms = prototypes.derived(_forms)
+            positions = forms.by_lambda(away)
         theta *= 2.0
-        forms: _Forms = prototypes.derived(_forms)
-        return -2.0 * forms.by_lambda(away), theta
+        return -2.0 * positions, theta
 
     def project(self, theta: np.ndarray) -> np.ndarray:
         squares = inner_products(theta, theta)
@@ -207,17 +206,26 @@ class _Forms:
 
 def _forms(prototypes: PrototypeSet) -> _Forms:
     W, theta = prototypes.centring[1], prototypes.theta
-    by_lambda: Callable[[np.ndarray], np.ndarray] = partial(_by_maps, prototypes)
-    # By the map or by Lambda, whichever is shorter.
-    if 2 * theta.shape[1] <= theta.shape[2]:
-        quadratic = partial(squares_after, theta)
-    elif len(theta) == 1:
-        whole = theta[0].T @ theta[0]
-        by_lambda, quadratic = partial(_rows_times, whole), quadratic_forms(whole[None])
+    by_lambda: Callable[[np.ndarray], np.ndarray]
+    if len(theta) == 1:
+        matrices = (theta[0].T @ theta[0])[None]
+        by_lambda = partial(_rows_times, matrices[0])
     else:
-        quadratic = quadratic_forms(lower_squares(theta))
+        matrices = lower_squares(theta)
+        by_lambda = partial(_by_maps, prototypes)
     linear = by_lambda(W)
-    return _Forms(by_lambda, quadratic, linear, row_products(W, linear))
+    return _Forms(by_lambda, quadratic_forms(matrices), linear, row_products(W, linear))
+
+
+def _mapped(theta: np.ndarray, matrices: np.ndarray) -> np.ndarray:
+    """Omega times a matrix, for each slot."""
+    found = np.empty_like(theta)
+
+    def map_some(slots: slice) -> None:
+        np.matmul(theta[slots], matrices[slots], out=found[slots])
+
+    in_parts(map_some, len(theta), matrices.size * theta.shape[1])
+    return found
 
 
 def _rows_times(matrix: np.ndarray, rows: np.ndarray) -> np.ndarray:
@@ -236,11 +244,6 @@ def _by_maps(prototypes: PrototypeSet, rows: np.ndarray) -> np.ndarray:
     for s, members in prototypes.groups:
         found[members] = (rows[members] @ theta[s].T) @ theta[s]
     return found
-
-
-def _is_thin(theta: np.ndarray) -> bool:
-    """Whether Omega has so few rows that its gradient costs less by mapped samples than by their second moments."""
-    return 3 * theta.shape[1] <= theta.shape[2]
 
 
 @compiled(

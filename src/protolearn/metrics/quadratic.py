@@ -117,26 +117,3 @@ def forms_and_rows(X, begin, work, out):
             form += X[begin + r, j] * work[r, j]
             work[r, j] = X[begin + r, j]
         out[begin + r] = 2 * form
-
-
-def squares_after(maps: np.ndarray, X: np.ndarray) -> np.ndarray:
-    """|A x|^2 of the rows for each of several maps A to few numbers, one map a row."""
-    n_maps, n_components, d = maps.shape
-    found = np.empty((n_maps, len(X)), dtype=np.result_type(X, maps))
-    at_once = max(_NUMBERS_AT_A_TIME // (n_maps * n_components), 1)
-    for begin in range(0, len(X), at_once):
-        mapped = X[begin : begin + at_once] @ maps.reshape(-1, d).T
-        squares_of_parts.of(mapped.dtype)(mapped, begin, found)
-    return found
-
-
-@compiled(lambda number: types.void(matrix(number), types.int64, matrix(number)), fastmath=VECTORISED)
-def squares_of_parts(mapped, begin, out):
-    """The sum of squares of each part of a row; there are as many parts as rows in `out`, its columns are the rows."""
-    length = mapped.shape[1] // out.shape[0]
-    for n in range(mapped.shape[0]):
-        for s in range(out.shape[0]):
-            squares = mapped.dtype.type(0)
-            for j in range(s * length, (s + 1) * length):
-                squares += mapped[n, j] * mapped[n, j]
-            out[s, begin + n] = squares

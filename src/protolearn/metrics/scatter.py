@@ -156,34 +156,3 @@ def fill_upper_triangles(out):
                 for r in range(first, min(first + 16, d)):
                     for j in range(last, min(last + 16, r)):
                         out[s, j, r] = out[s, r, j]
-
-
-def mapped_scatter_by_slot(X: np.ndarray, pull: Pull, prototypes: PrototypeSet) -> np.ndarray:
-    """Omega times the sum of coefficient x x', by the mapped rows: for maps to few numbers, where it costs less."""
-    theta = prototypes.theta
-    rows, weights, ends = entries_by_slot(pull, prototypes.slot, len(theta))
-    found = np.zeros(theta.shape, dtype=X.dtype)
-    begin = 0
-    for s, end in enumerate(ends.tolist()):
-        if begin < end:
-            part = X if len(theta) == 1 else np.take(X, rows[begin:end], axis=0)
-            mapped = part @ theta[s].T
-            mapped *= weights[begin:end, None]
-            np.matmul(mapped.T, part, out=found[s])
-        begin = end
-    return found
-
-
-def mapped_scatter_of_differences(
-    scatter: np.ndarray, mixed: np.ndarray, W: np.ndarray, prototypes: PrototypeSet
-) -> np.ndarray:
-    """Omega times what `scatter_of_differences` gives.
-
-    scatter : Omega times the sums of c x x'
-    """
-    found = scatter.astype(W.dtype)
-    for slot, members in prototypes.groups:
-        omega = prototypes.theta[slot]
-        found[slot] -= (omega @ mixed[members].T) @ W[members]
-        found[slot] -= (omega @ W[members].T) @ mixed[members]
-    return found
