@@ -105,7 +105,7 @@ class Omega(Metric):
     ) -> np.ndarray:
         X, _ = centred(X, prototypes)
         if is_thin(prototypes.theta):
-            return distances_after_maps(X, prototypes)
+            return distances_after_maps(X, prototypes, kept)
         forms: _Forms = prototypes.derived(_forms)
         columns = X.T if kept is None else kept.columns(X)
         return distances_of(forms.linear @ columns, forms.constants, forms.quadratic(X), prototypes.slot)

@@ -9,7 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
-from protolearn.compiled import VECTORISED, compiled, matrix, vector
+from protolearn.compiled import compiled, matrix, vector, vectorised
+from protolearn.data.kept_rows import KeptRows
 from protolearn.metrics.base import expanded_distances
 from protolearn.metrics.pulls import Pull, entries_by_slot
 from protolearn.prototypes import PrototypeSet
@@ -23,46 +24,59 @@ def is_thin(theta: np.ndarray) -> bool:
     return 3 * theta.shape[1] <= theta.shape[2]
 
 
-def distances_after_maps(X: np.ndarray, prototypes: PrototypeSet) -> np.ndarray:
+def distances_after_maps(X: np.ndarray, prototypes: PrototypeSet, kept: KeptRows | None) -> np.ndarray:
     """|Omega (x - m)|^2, one prototype a row; X and the prototypes from `prototypes.centring`."""
     theta, W = prototypes.theta, prototypes.centring[1]
     n_maps, n_components, d = theta.shape
     if n_maps == 1:
         return expanded_distances(W @ theta[0].T, X @ theta[0].T)
-    mapped = np.empty((len(W), n_components), dtype=W.dtype)
+    dtype = np.result_type(X, theta)
+    mapped = np.empty((len(W), n_components), dtype=dtype)
     for slot, members in prototypes.groups:
         mapped[members] = W[members] @ theta[slot].T
-    dtype = np.result_type(X, theta)
-    mapped = mapped.astype(dtype, copy=False)
+    columns = X.T if kept is None else kept.columns(X)
     found = np.empty((len(W), len(X)), dtype=dtype)
-    at_once = max(_NUMBERS_AT_A_TIME // (n_maps * n_components), 1)
+    at_once = max(_NUMBERS_AT_A_TIME // (n_maps * n_components), 16)
     for begin in range(0, len(X), at_once):
-        rows = X[begin : begin + at_once] @ theta.reshape(-1, d).T
-        squared_differences_of_parts.of(dtype)(rows, mapped, prototypes.slot, begin, found)
+        samples = theta.reshape(-1, d) @ columns[:, begin : begin + at_once]
+        squared_differences_of_parts.of(dtype)(samples, mapped, prototypes.slot, begin, found)
     return found
 
 
 @compiled(
     lambda number: types.void(
-        matrix(number),  # rows, mapped by all maps side by side
+        matrix(number),  # samples, one a column, mapped by all maps one below the other
         matrix(number),  # prototypes, each mapped by its own
         vector(types.int64),  # slot
         types.int64,  # begin
         matrix(number),  # out, one prototype a row
-    ),
-    fastmath=VECTORISED,
+    )
 )
-def squared_differences_of_parts(rows, mapped, slot, begin, out):
-    """The squared distance of each prototype to the part of each row that its map made, from column `begin` on."""
+def squared_differences_of_parts(samples, mapped, slot, begin, out):
+    """The squared distance of each prototype to the part of each sample that its map made, from column `begin` on."""
     length = mapped.shape[1]
-    for n in range(rows.shape[0]):
-        for i in range(mapped.shape[0]):
-            first = slot[i] * length
-            squares = rows.dtype.type(0)
-            for k in range(length):
-                difference = rows[n, first + k] - mapped[i, k]
-                squares += difference * difference
-            out[i, begin + n] = squares
+    for i in range(mapped.shape[0]):
+        distances = out[i, begin : begin + samples.shape[1]]
+        distances[:] = 0
+        first = slot[i] * length
+        for k in range(0, length - 1, 2):
+            add_squares_of_two(samples[first + k], samples[first + k + 1], mapped[i, k], mapped[i, k + 1], distances)
+        if length % 2:
+            add_squares_of_one(samples[first + length - 1], mapped[i, length - 1], distances)
+
+
+@vectorised
+def add_squares_of_two(one, other, a, b, out):
+    """out += (one - a)^2 + (other - b)^2; runs across the samples."""
+    for n in range(out.shape[0]):
+        out[n] += (one[n] - a) * (one[n] - a) + (other[n] - b) * (other[n] - b)
+
+
+@vectorised
+def add_squares_of_one(one, a, out):
+    """out += (one - a)^2."""
+    for n in range(out.shape[0]):
+        out[n] += (one[n] - a) * (one[n] - a)
 
 
 def mapped_scatter_by_slot(X: np.ndarray, pull: Pull, prototypes: PrototypeSet) -> np.ndarray:
