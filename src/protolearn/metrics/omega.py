@@ -12,6 +12,7 @@ from numba import types
 
 from protolearn.compiled import VECTORISED, compiled, constant_matrix, matrix, vector
 from protolearn.data.kept_rows import KeptRows, row_products
+from protolearn.metrics import thin_maps
 from protolearn.metrics.base import (
     METRICS,
     Metric,
@@ -27,16 +28,9 @@ from protolearn.metrics.base import (
 )
 from protolearn.metrics.pulls import Pull
 from protolearn.metrics.quadratic import quadratic_forms
-from protolearn.metrics.scatter import lower_squares, scatter_by_slot, scatter_of_differences
-from protolearn.metrics.thin_maps import (
-    distances_after_maps,
-    is_thin,
-    mapped_scatter_by_slot,
-    mapped_scatter_of_differences,
-)
+from protolearn.metrics.scatter import lower_squares, mapped_scatter_of_differences, scatter_by_slot
 from protolearn.parameters import check_count
 from protolearn.prototypes import PrototypeSet
-from protolearn.threads import in_parts
 
 if TYPE_CHECKING:
     from protolearn.data import Samples
@@ -104,8 +98,8 @@ class Omega(Metric):
         self, X: np.ndarray, prototypes: PrototypeSet, kept: KeptRows | None = None
     ) -> np.ndarray:
         X, _ = centred(X, prototypes)
-        if is_thin(prototypes.theta):
-            return distances_after_maps(X, prototypes, kept)
+        if thin_maps.is_thin(prototypes.theta):
+            return thin_maps.distances_after_maps(X, prototypes, kept)
         forms: _Forms = prototypes.derived(_forms)
         columns = X.T if kept is None else kept.columns(X)
         return distances_of(forms.linear @ columns, forms.constants, forms.quadratic(X), prototypes.slot)
@@ -130,12 +124,12 @@ class Omega(Metric):
         return measure_under_several
 
     def prepare(self, prototypes: PrototypeSet) -> None:
-        if not is_thin(prototypes.theta):
+        if not thin_maps.is_thin(prototypes.theta):
             prototypes.derived(_forms)
 
     def moments(self, X: np.ndarray, prototypes: PrototypeSet, pull: Pull) -> tuple[np.ndarray, ...]:
         X, _ = centred(X, prototypes)
-        scatter = mapped_scatter_by_slot if is_thin(prototypes.theta) else scatter_by_slot
+        scatter = thin_maps.scatter_by_slot if thin_maps.is_thin(prototypes.theta) else scatter_by_slot
         return pull.T @ X, pull.sum(axis=0), scatter(X, pull, prototypes)
 
     def gradient_of(self, prototypes: PrototypeSet, moments: tuple[np.ndarray, ...]) -> tuple[np.ndarray, np.ndarray]:
@@ -144,11 +138,11 @@ class Omega(Metric):
         dtype = prototypes.theta.dtype
         away = (first - mass[:, None] * W).astype(dtype)
         mixed = (first - 0.5 * mass[:, None] * W).astype(dtype)
-        if is_thin(prototypes.theta):
-            theta = mapped_scatter_of_differences(scatter, mixed, W, prototypes)
+        if thin_maps.is_thin(prototypes.theta):
+            theta = thin_maps.scatter_of_differences(scatter, mixed, W, prototypes)
             positions = _by_maps(prototypes, away)
         else:
-            theta = _mapped(prototypes.theta, scatter_of_differences(scatter, mixed, W, prototypes.slot))
+            theta = mapped_scatter_of_differences(scatter, mixed, W, prototypes)
             forms: _Forms = prototypes.derived(_forms)
             positions = forms.by_lambda(away)
         theta *= 2.0
@@ -215,17 +209,6 @@ def _forms(prototypes: PrototypeSet) -> _Forms:
         by_lambda = partial(_by_maps, prototypes)
     linear = by_lambda(W)
     return _Forms(by_lambda, quadratic_forms(matrices), linear, row_products(W, linear))
-
-
-def _mapped(theta: np.ndarray, matrices: np.ndarray) -> np.ndarray:
-    """Omega times a matrix, for each slot."""
-    found = np.empty_like(theta)
-
-    def map_some(slots: slice) -> None:
-        np.matmul(theta[slots], matrices[slots], out=found[slots])
-
-    in_parts(map_some, len(theta), matrices.size * theta.shape[1])
-    return found
 
 
 def _rows_times(matrix: np.ndarray, rows: np.ndarray) -> np.ndarray:

@@ -111,12 +111,27 @@ def scale_rows(X, rows, weights, out):
     return front, back
 
 
-def scatter_of_differences(scatter: np.ndarray, mixed: np.ndarray, W: np.ndarray, slot: np.ndarray) -> np.ndarray:
-    """Sums of c v v', v = x - m: c x x' over the samples, less x m' + m x' - m m' over the prototypes of the slot.
+def mapped_scatter_of_differences(
+    scatter: np.ndarray, mixed: np.ndarray, W: np.ndarray, prototypes: PrototypeSet
+) -> np.ndarray:
+    """Omega times the sums of c v v', v = x - m, for each slot.
 
     scatter : sums of c x x', what stands above the diagonal is not read
     mixed : for each prototype the sum of c (x - m / 2)
     """
+    theta = prototypes.theta
+    found = np.empty_like(theta)
+
+    def of_some(slots: slice) -> None:
+        differences = _scatter_of_differences(scatter[slots], mixed, W, prototypes.slot - slots.start)
+        np.matmul(theta[slots], differences, out=found[slots])
+
+    in_parts(of_some, len(theta), scatter.size * theta.shape[1])
+    return found
+
+
+def _scatter_of_differences(scatter: np.ndarray, mixed: np.ndarray, W: np.ndarray, slot: np.ndarray) -> np.ndarray:
+    """c x x' over the samples, less x m' + m x' - m m' over the prototypes of the slot; the slots from 0 on."""
     found = scatter.astype(W.dtype)
     if len(found) == 1:
         crossed = mixed.T @ W
@@ -138,9 +153,11 @@ def scatter_of_differences(scatter: np.ndarray, mixed: np.ndarray, W: np.ndarray
     fastmath=VECTORISED,
 )
 def subtract_crossed(mixed, W, slot, out):
-    """out[slot of m] -= x m' + m x' for each prototype m and its row x of `mixed`, in the lower triangle."""
+    """out[slot of m] -= x m' + m x' for each prototype m of these slots, x its row of `mixed`; the lower triangle."""
     for r in range(W.shape[1]):
         for i in range(W.shape[0]):
+            if slot[i] < 0 or slot[i] >= out.shape[0]:
+                continue
             m, x, row = W[i], mixed[i], out[slot[i], r]
             for j in range(r + 1):
                 row[j] -= x[r] * m[j] + m[r] * x[j]

@@ -79,7 +79,7 @@ def add_squares_of_one(one, a, out):
         out[n] += (one[n] - a) * (one[n] - a)
 
 
-def mapped_scatter_by_slot(X: np.ndarray, pull: Pull, prototypes: PrototypeSet) -> np.ndarray:
+def scatter_by_slot(X: np.ndarray, pull: Pull, prototypes: PrototypeSet) -> np.ndarray:
     """Omega times the sum of coefficient x x', by the mapped rows: for maps to few numbers, where it costs less."""
     theta = prototypes.theta
     rows, weights, ends = entries_by_slot(pull, prototypes.slot, len(theta))
@@ -95,10 +95,10 @@ def mapped_scatter_by_slot(X: np.ndarray, pull: Pull, prototypes: PrototypeSet) 
     return found
 
 
-def mapped_scatter_of_differences(
+def scatter_of_differences(
     scatter: np.ndarray, mixed: np.ndarray, W: np.ndarray, prototypes: PrototypeSet
 ) -> np.ndarray:
-    """Omega times what `scatter_of_differences` gives.
+    """Omega times the sums of c v v', v = x - m, for each slot.
 
     scatter : Omega times the sums of c x x'
     """
