@@ -5,7 +5,7 @@ import pytest
 
 from protolearn import NearestPrototype
 from protolearn.losses import LOSSES, NearestLoss
-from protolearn.solvers.kernels import nearest_of, own_and_rival
+from protolearn.solvers.kernels import own_and_rival, two_nearest_of
 
 
 def pair(name, d_own, d_rival, slope=1.0):
@@ -27,10 +27,7 @@ def field(name, D, labels, k, *options, slope=1.0, alpha=0.0):
 def rule(loss, D, right, parameters):
     """What the rule makes of a row of distances, with the search of the kernels."""
     padded = np.append(D, np.full(16 - len(D), np.inf))
-    folded, groups = np.empty(4), np.empty(1)
-    near, d_near = nearest_of(padded, folded, groups)
-    padded[near] = np.inf
-    far, d_far = nearest_of(padded, folded, groups)
+    near, d_near, far, d_far = two_nearest_of(padded, np.empty(4), np.empty(4), np.empty(1), np.empty(1))
     lonely = d_far == np.inf
     found = loss.coefficients.of(np.float64)(d_near, d_far, right[near], not lonely and right[far], parameters)
     C = np.zeros(len(D))

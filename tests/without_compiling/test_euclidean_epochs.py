@@ -10,7 +10,15 @@ from protolearn.metrics import METRICS
 from protolearn.metrics import euclidean as euclidean_file
 from protolearn.schedules import linear
 from protolearn.solvers import SOLVERS, Objective, Plan, online
-from protolearn.solvers.kernels import all_below, field_epoch, least, nearest_of, pair_epoch, rule_epoch
+from protolearn.solvers.kernels import (
+    all_below,
+    field_epoch,
+    least,
+    nearest_of,
+    pair_epoch,
+    rule_epoch,
+    two_nearest_of,
+)
 
 EUCLIDEAN = METRICS["euclidean"]
 
@@ -103,6 +111,9 @@ def test_the_search_for_the_nearest():
             i, d = nearest_of(padded, np.empty(4 * q), np.empty(q))
             assert (i, d) == (padded.argmin(), padded.min())
             assert least(padded) == padded.min()
+            order = np.argsort(padded, kind="stable")[:2]
+            two = two_nearest_of(padded, np.empty(4 * q), np.empty(4 * q), np.empty(q), np.empty(q))
+            assert two == (order[0], padded[order[0]], order[1], padded[order[1]])
 
 
 def test_distances_that_are_no_numbers_are_not_below():

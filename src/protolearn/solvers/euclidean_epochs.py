@@ -20,6 +20,7 @@ from protolearn.solvers.kernels import (
     nearest_of,
     room_to_search,
     take_nearest,
+    two_nearest_of,
 )
 
 # Rows that are copied to one place before they are shown: fetched one by one from all over X, each is waited for.
@@ -100,6 +101,7 @@ def _rule_epoch(X, rows, y, share, eta, slope, W, labels, starts, limit, loss, p
     """As rule_epoch."""
     m = labels.shape[0]
     padded, folded, groups = room_to_search(m, X)
+    seconds, others = np.empty_like(folded), np.empty_like(groups)
     D = padded[:m]
     samples = np.empty((_AT_A_TIME, X.shape[1]), X.dtype)
     codes = np.empty(_AT_A_TIME, np.int64)
@@ -115,12 +117,12 @@ def _rule_epoch(X, rows, y, share, eta, slope, W, labels, starts, limit, loss, p
             padded[i] = np.inf
         if not all_below(D, limit):
             return n
-        near, d_near = nearest_of(padded, folded, groups)
-        far, d_far, far_right = near, X.dtype.type(np.inf), False
         if looks_at_second:
-            D[near] = np.inf
-            far, d_far = nearest_of(padded, folded, groups)
+            near, d_near, far, d_far = two_nearest_of(padded, folded, seconds, groups, others)
             far_right = labels[far] == k
+        else:
+            near, d_near = nearest_of(padded, folded, groups)
+            far, d_far, far_right = near, X.dtype.type(np.inf), False
         value, pull, push = loss(d_near, d_far, labels[near] == k, far_right, parameters)
         values[n] = value
         for i, c in ((near, pull), (far, push)):

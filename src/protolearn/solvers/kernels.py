@@ -117,6 +117,50 @@ def nearest_of(D, folded, groups):
     return np.int64(found), d
 
 
+@vectorised
+def two_nearest_of(D, firsts, seconds, groups, others):
+    """As `nearest_of`, of the nearest and the second nearest: index and distance of each.
+
+    The folds keep the two least values, so that one search does for both. `firsts` and `seconds` have a quarter of
+    the length of D, `groups` and `others` a quarter of that.
+    """
+    q = firsts.shape[0]
+    for i in range(q):
+        a, b, c, d = D[i], D[i + q], D[i + 2 * q], D[i + 3 * q]
+        low, high = (a, b) if a < b else (b, a)
+        lower, higher = (c, d) if c < d else (d, c)
+        firsts[i] = low if low < lower else lower
+        middle = lower if low < lower else low
+        top = high if high < higher else higher
+        seconds[i] = middle if middle < top else top
+    q = groups.shape[0]
+    for i in range(q):
+        first, second = firsts[i], seconds[i]
+        for k in range(1, 4):
+            other, next_to_it = firsts[i + k * q], seconds[i + k * q]
+            middle = other if first < other else first
+            first = first if first < other else other
+            second = second if second < next_to_it else next_to_it
+            second = second if second < middle else middle
+        groups[i], others[i] = first, second
+    first, second = groups[0], others[0]
+    for i in range(1, q):
+        middle = groups[i] if first < groups[i] else first
+        first = first if first < groups[i] else groups[i]
+        second = second if second < others[i] else others[i]
+        second = second if second < middle else middle
+    last = np.int32(D.shape[0])
+    near = last
+    for i in range(D.shape[0]):
+        candidate = np.int32(i) if D[i] == first else last
+        near = candidate if candidate < near else near
+    far = last
+    for i in range(D.shape[0]):
+        candidate = np.int32(i) if D[i] == second and np.int32(i) != near else last
+        far = candidate if candidate < far else far
+    return np.int64(near), first, np.int64(far), second
+
+
 @inline
 def take_nearest(D, begin, end):
     """Index and distance of the nearest of some, all of which are infinitely far afterwards; -1 where there is none."""
@@ -275,6 +319,7 @@ def rule_epoch(
     """As pair_epoch, for a rule of the two nearest prototypes, whatever their classes."""
     m = labels.shape[0]
     padded, folded, groups = room_to_search(m, X)
+    seconds, others = np.empty_like(folded), np.empty_like(groups)
     D = padded[:m]
     chosen = np.empty(2, np.int64)
     pulls = np.empty(2, np.float64)
@@ -286,12 +331,12 @@ def rule_epoch(
             padded[i] = np.inf
         if not all_below(D, limit):
             return n
-        near, d_near = nearest_of(padded, folded, groups)
-        D[near] = np.inf
-        far, d_far, far_right = near, X.dtype.type(np.inf), False
         if parameters[2] > 0.0 and m > 1:
-            far, d_far = nearest_of(padded, folded, groups)
+            near, d_near, far, d_far = two_nearest_of(padded, folded, seconds, groups, others)
             far_right = labels[far] == y[n]
+        else:
+            near, d_near = nearest_of(padded, folded, groups)
+            far, d_far, far_right = near, X.dtype.type(np.inf), False
         value, pull, push = loss(d_near, d_far, labels[near] == y[n], far_right, parameters)
         values[n] = value
         count = 0
