@@ -1,10 +1,12 @@
 """Rows in blocks, weights as presentations, an order by content."""
 
+from collections import Counter
+
 import numpy as np
 import pytest
 from scipy import sparse
 
-from protolearn.data import TrainingSet, class_codes, row_blocks, shuffled, training_set, working_dtype
+from protolearn.data import TrainingSet, class_codes, row_blocks, shuffled, working_dtype
 from protolearn.data.training_set import even_slices
 from protolearn.schedules import SCHEDULES, annealed, as_schedule
 
@@ -131,12 +133,21 @@ def test_codes_of_classes_are_those_of_numpy(y):
     np.testing.assert_array_equal(codes, expected[1])
 
 
-@pytest.mark.parametrize("few", [999, 1000])
-def test_a_shuffle_is_what_numpys_permutation_makes_of_the_items(monkeypatch, few):
-    monkeypatch.setattr(training_set, "_FEW_TO_SHUFFLE", few)
-    items = np.arange(1000, dtype=np.int32)[::-1]
-    found = shuffled(items, np.random.RandomState(3))
-    np.testing.assert_array_equal(found, items[np.random.RandomState(3).permutation(1000)])
-    assert found.dtype == (np.int32 if few < 1000 else np.intp)
+@pytest.mark.parametrize("dtype", [np.int32, np.int64])
+def test_a_shuffle_has_all_items_and_follows_the_seed(dtype):
+    items = np.arange(1000, dtype=dtype)[::-1].copy()
+    found, again, other = (shuffled(items, np.random.RandomState(seed)) for seed in (3, 3, 4))
+    assert found.dtype == dtype
+    np.testing.assert_array_equal(np.sort(found), np.arange(1000))
+    np.testing.assert_array_equal(found, again)
+    assert (found != other).mean() > 0.9
     assert shuffled(items, None) is items
     np.testing.assert_array_equal(items, np.arange(1000)[::-1])
+
+
+def test_all_orders_are_equally_likely():
+    random = np.random.RandomState(0)
+    seen = Counter(tuple(shuffled(np.arange(4), random).tolist()) for _ in range(24_000))
+    # The sum of squares over 24 orders: 23 on average, above 52 with a chance of 0.0005.
+    assert len(seen) == 24
+    assert sum((count - 1000) ** 2 / 1000 for count in seen.values()) < 52

@@ -43,6 +43,11 @@ def stack(number: Any) -> Any:
     return types.Array(number, 3, "C")
 
 
+def constant_stack(number: Any) -> Any:
+    """Numba's type of a C-contiguous stack of matrices that is not written to."""
+    return types.Array(number, 3, "C", readonly=True)
+
+
 def aligned_zeros(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
     """Zeros that begin on a cache line: a vector that crosses two lines takes two loads."""
     size = int(np.prod(shape)) * np.dtype(dtype).itemsize

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from protolearn.compiled import inline
 from protolearn.data.kept_rows import KeptRows
 from protolearn.data.samples import Block, Combine, OfBlock, Samples
 from protolearn.threads import in_threads, one_blas_thread, threads_for, worth_threads
@@ -30,8 +31,6 @@ _RUNS = 16
 _FLOAT32_SMALLEST, _FLOAT32_LARGEST = 1e-15, 1e15
 # More repetitions than this on average: weigh the steps instead of repeating the rows.
 _MOST_REPEATS = 16
-# Items that are shuffled as wide as a pointer: a megabyte of them.
-_FEW_TO_SHUFFLE = 1 << 17
 
 
 def block_rows(n_columns: int, itemsize: int, n_bytes: int = _BLOCK_BYTES, most: int = _MOST_BLOCK_ROWS) -> int:
@@ -63,13 +62,27 @@ def index_type(n: int) -> type[np.signedinteger]:
 
 
 def shuffled(items: np.ndarray, random: np.random.RandomState | None) -> np.ndarray:
-    """`items[random.permutation(len(items))]` without the permutation; the items themselves without `random`."""
+    """The items in random order, all orders equally likely; as they are without `random`."""
     if random is None:
         return items
-    # Numpy shuffles numbers as wide as a pointer in half the time of others; many of them take less room as they are.
-    found = items.astype(np.intp if len(items) <= _FEW_TO_SHUFFLE else items.dtype)
-    random.shuffle(found)
+    found = items.copy()
+    # Numpy's own shuffle takes five times as long, a twentieth of an epoch with 50 prototypes and 32 features.
+    shuffle_in_place(found, np.uint64(random.randint(1 << 63, dtype=np.int64)))
     return found
+
+
+@inline
+def shuffle_in_place(items, seed):
+    """Fisher and Yates's shuffle, its random numbers by splitmix64 (Steele, Lea and Flood 2014)."""
+    state = seed
+    for last in range(items.shape[0] - 1, 0, -1):
+        state += np.uint64(0x9E3779B97F4A7C15)
+        bits = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        bits ^= bits >> np.uint64(31)
+        # The upper 53 bits as a number below 1.
+        chosen = np.int64((bits >> np.uint64(11)) * (1.0 / 9007199254740992.0) * (last + 1))
+        items[last], items[chosen] = items[chosen], items[last]
 
 
 def _slices(n_rows: int, size: int) -> list[slice]:

@@ -161,7 +161,7 @@ class RSLVQ(LearningClassifier):
     >>> from protolearn import RSLVQ
     >>> X, y = load_iris(return_X_y=True)
     >>> round(RSLVQ(n_prototypes=2, random_state=0).fit(X, y).score(X, y), 3)
-    0.987
+    0.993
     """
 
     def __init__(
@@ -227,7 +227,7 @@ class RSLVQ1(LearningClassifier):
     >>> from protolearn import RSLVQ1
     >>> X, y = load_iris(return_X_y=True)
     >>> round(RSLVQ1(n_prototypes=2, random_state=0).fit(X, y).score(X, y), 3)
-    0.987
+    0.993
     """
 
     def __init__(

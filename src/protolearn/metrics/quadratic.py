@@ -111,9 +111,11 @@ def forms_by_triangles(X, triangles, trmm, work, out):
 @vectorised
 def forms_and_rows(X, begin, work, out):
     """Twice the inner products of the rows of `work` with those of X from `begin` on, which take their place."""
+    # A loop that adds up and writes is not vectorised where both arrays lie close together, and rounds otherwise there.
     for r in range(work.shape[0]):
         form = X.dtype.type(0)
         for j in range(X.shape[1]):
             form += X[begin + r, j] * work[r, j]
-            work[r, j] = X[begin + r, j]
         out[begin + r] = 2 * form
+        for j in range(X.shape[1]):
+            work[r, j] = X[begin + r, j]

@@ -6,7 +6,7 @@ import numpy as np
 from numba import types
 
 from protolearn.blas import add_squares, blas, blas_type
-from protolearn.compiled import VECTORISED, compiled, constant_matrix, matrix, stack, vector, vectorised
+from protolearn.compiled import VECTORISED, compiled, constant_matrix, constant_stack, matrix, stack, vector, vectorised
 from protolearn.metrics.pulls import Pull, entries_by_slot
 from protolearn.prototypes import PrototypeSet
 from protolearn.threads import in_parts
@@ -84,7 +84,7 @@ def lower_squares(maps: np.ndarray) -> np.ndarray:
     return found
 
 
-@compiled(lambda number: types.void(stack(number), blas_type("syrk"), stack(number)))
+@compiled(lambda number: types.void(constant_stack(number), blas_type("syrk"), stack(number)))
 def add_square_of_each(maps, syrk, out):
     """out += A'A for each matrix A, in the lower triangle."""
     for s in range(maps.shape[0]):
