@@ -13,7 +13,7 @@ from typing import Any
 from benchmarks.case import Request, installed
 from benchmarks.environments import CannotBeMade
 from benchmarks.measurements import Measurement, Ratio, median, ratio, spread, where
-from benchmarks.problems import LARGE, PROBLEMS, store
+from benchmarks.problems import PROBLEMS, store
 from benchmarks.workers import NoAnswer, Worker, so_many
 
 EPOCHS, PER_CLASS = 30, 5
@@ -46,9 +46,13 @@ class Rival:
     by_sample: bool = False
 
 
+# Settings of ours that a reader has to know.
+_SAID = {"slope": "slope {:g}", "scope": "a matrix a {}", "n_components": "{} components"}
+
+
 def _ours(model: str, *solvers: str, **settings: Any) -> list[Rival]:
     """Ours by each solver, in both number types."""
-    named = f", slope {settings['slope']:g}" if "slope" in settings else ""
+    named = "".join(f", {_SAID[name].format(value)}" for name, value in settings.items() if name in _SAID)
     return [
         Rival(
             "protolearn",
@@ -63,20 +67,21 @@ def _ours(model: str, *solvers: str, **settings: Any) -> list[Rival]:
     ]
 
 
-def _sklvq(model: str, step: Any) -> list[Rival]:
-    return [
-        Rival("sklvq", model, "sgd, batches of 128, float64", "sklearn-1.5", "sklvq", {"solver": "sgd", "step": step}),
-        Rival("sklvq", model, "L-BFGS, float64", "sklearn-1.5", "sklvq", {"solver": "limited-memory-bfgs"}),
-    ]
+def _sklvq(model: str, step: Any, said: str = "", **settings: Any) -> list[Rival]:
+    by_solver = {
+        f"sgd, batches of 128{said}, float64": {"solver": "sgd", "step": step, "settings": settings},
+        f"L-BFGS{said}, float64": {"solver": "limited-memory-bfgs", "settings": settings},
+    }
+    return [Rival("sklvq", model, setting, "sklearn-1.5", "sklvq", job) for setting, job in by_solver.items()]
 
 
-def _sklearn_lvq(model: str, **more: Any) -> Rival:
-    return Rival("sklearn-lvq", model, "L-BFGS, float64", "sklearn-1.5", "sklearn-lvq", **more)
+def _sklearn_lvq(model: str, said: str = "", **more: Any) -> Rival:
+    return Rival("sklearn-lvq", model, f"L-BFGS{said}, float64", "sklearn-1.5", "sklearn-lvq", **more)
 
 
-def _prototorch(model: str, **settings: Any) -> Rival:
+def _prototorch(model: str, said: str = "", **settings: Any) -> Rival:
     job = {"settings": settings, "dtype": "float32"}
-    return Rival("prototorch", model, "Adam, batches of 128, float32", "prototorch", "prototorch-models", job)
+    return Rival("prototorch", model, f"Adam, batches of 128{said}, float32", "prototorch", "prototorch-models", job)
 
 
 def _r(model: str, **settings: float) -> Rival:
@@ -84,7 +89,7 @@ def _r(model: str, **settings: float) -> Rival:
 
 
 # What is wanted over the fastest peer; then ours and the peers.
-METHODS: dict[str, tuple[float, list[Rival]]] = {
+METHODS: dict[str, tuple[float | None, list[Rival]]] = {
     "GLVQ": (
         12.0,
         [
@@ -109,9 +114,29 @@ METHODS: dict[str, tuple[float, list[Rival]]] = {
             *_ours("LGMLVQ", "online", "adam", "lbfgs", scope="prototype"),
             # The slope that sklvq is given: with 50 matrices the default of 10 fits the training set too closely.
             *_ours("LGMLVQ", "lbfgs", scope="prototype", slope=2.0),
+            # One matrix a class is our default; prototorch has none.
+            *_ours("LGMLVQ", "lbfgs", scope="class"),
             *_sklvq("LGMLVQ", [0.1, 0.01]),
+            *_sklvq("LGMLVQ", [0.1, 0.01], ", a matrix a class", relevance_localization="class"),
             _sklearn_lvq("LgmlvqModel"),
+            _sklearn_lvq("LgmlvqModel", ", a matrix a class", job={"settings": {"classwise": True}}),
             _prototorch("LGMLVQ"),
+        ],
+    ),
+    # Maps to 16 numbers. The fastest of the peers has them too.
+    "GMLVQ16": (
+        None,
+        [
+            *_ours("GMLVQ", "online", "lbfgs", n_components=16),
+            _prototorch("GMLVQ", ", 16 components", latent_dim=16),
+        ],
+    ),
+    "LGMLVQ16": (
+        None,
+        [
+            *_ours("LGMLVQ", "lbfgs", scope="class", n_components=16),
+            *_ours("LGMLVQ", "lbfgs", scope="prototype", slope=2.0, n_components=16),
+            _prototorch("LGMLVQ", ", 16 components", latent_dim=16),
         ],
     ),
     "RSLVQ": (
@@ -198,7 +223,7 @@ def compare(part: str, request: Request) -> list[Measurement]:
             except (CannotBeMade, NoAnswer) as error:
                 failed(rival, request.threads, error)
         entries = _with_repeats(entries, request.repeats)
-        for entry in [entry for entry in entries if _gains_from_threads(entry, problem, request)]:
+        for entry in [entry for entry in entries if _gains_from_threads(entry, request)]:
             rows = entry.rows if entry.rows < n else None
             threads = os.cpu_count() or 1
             try:
@@ -247,14 +272,9 @@ def _with_repeats(entries: Sequence[Entry], repeats: int) -> list[Entry]:
     return [replace(entry, repeats=so_often(entry)) for entry in entries]
 
 
-def _gains_from_threads(entry: Entry, problem: str, request: Request) -> bool:
-    """Whether it is also measured on all cores: what works in batches, may be the fastest, and has many rows."""
-    return (
-        problem in LARGE
-        and not entry.rival.by_sample
-        and entry.repeats == request.repeats
-        and entry.threads < (os.cpu_count() or 1)
-    )
+def _gains_from_threads(entry: Entry, request: Request) -> bool:
+    """Whether it is also measured on all cores: what works in batches and may be the fastest."""
+    return not entry.rival.by_sample and entry.repeats == request.repeats and entry.threads < (os.cpu_count() or 1)
 
 
 def _version(rival: Rival, request: Request) -> str:

@@ -61,8 +61,6 @@ def made(quick: bool = False) -> tuple[str, Parts]:
 
 
 PROBLEMS: dict[str, Callable[[bool], tuple[str, Parts]]] = {"digits": digits, "usps": usps, "made32": made}
-# Where a second thread may pay for a batch solver.
-LARGE = ("usps", "made32")
 
 
 def store(name: str, folder: Path, per_class: int = 5, quick: bool = False) -> tuple[str, int, Path]:

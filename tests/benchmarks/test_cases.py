@@ -146,15 +146,14 @@ def test_what_may_be_the_fastest_of_its_side_is_measured_as_often_as_asked_for()
     assert peers._with_repeats([entry("R class", 0.0)], 3)[0].repeats == 3
 
 
-def test_batches_of_many_rows_are_also_measured_on_all_cores(monkeypatch):
+def test_batches_are_also_measured_on_all_cores(monkeypatch):
     monkeypatch.setattr(peers.os, "cpu_count", lambda: 2)
     request = Request(repeats=5)
     fast = replace(entry("prototorch", 1.0), repeats=5)
-    assert peers._gains_from_threads(fast, "usps", request)
-    assert not peers._gains_from_threads(fast, "digits", request)
-    assert not peers._gains_from_threads(replace(fast, repeats=2), "usps", request)
-    assert not peers._gains_from_threads(replace(fast, threads=2), "usps", request)
-    assert not peers._gains_from_threads(replace(entry("R class", 1.0, by_sample=True), repeats=5), "usps", request)
+    assert peers._gains_from_threads(fast, request)
+    assert not peers._gains_from_threads(replace(fast, repeats=2), request)
+    assert not peers._gains_from_threads(replace(fast, threads=2), request)
+    assert not peers._gains_from_threads(replace(entry("R class", 1.0, by_sample=True), repeats=5), request)
 
 
 def test_growth_is_that_of_ten_times_the_rows():
