@@ -134,12 +134,17 @@ def total_gradient(prototypes: PrototypeSet, data: Reducible, objective: Objecti
     return None if sums is None else sums.gradient(prototypes, objective)
 
 
-def mean_gradient(prototypes: PrototypeSet, data: Samples, objective: Objective) -> Gradient:
-    """Mean loss over all samples, with its gradient."""
+def whole_gradient(prototypes: PrototypeSet, data: Samples, objective: Objective) -> Gradient:
+    """As `total_gradient`, of one sample at least."""
     total = total_gradient(prototypes, data, objective)
     if total is None:
         raise ValueError("There is no sample to take the mean over; give at least one.")
-    return total / data.total_weight
+    return total
+
+
+def mean_gradient(prototypes: PrototypeSet, data: Samples, objective: Objective) -> Gradient:
+    """Mean loss over all samples, with its gradient."""
+    return whole_gradient(prototypes, data, objective) / data.total_weight
 
 
 def wrong(D: np.ndarray, y: np.ndarray, labels: np.ndarray) -> np.ndarray:

@@ -17,7 +17,7 @@ from protolearn.data import Samples
 from protolearn.metrics.base import inner_products
 from protolearn.prototypes import PrototypeSet
 from protolearn.solvers.base import DIVERGED, SOLVERS, LossWatch, Objective, Plan, Solution
-from protolearn.solvers.batch import Gradient, total_gradient
+from protolearn.solvers.batch import Gradient, total_gradient, whole_gradient
 from protolearn.solvers.keeping import make_keeper
 from protolearn.solvers.quasi_newton import Function, Note, minimise
 from protolearn.threads import one_blas_thread
@@ -73,7 +73,7 @@ class _Variables:
     def value_and_slope(self, vector: np.ndarray, data: Samples, objective: Objective) -> tuple[float, np.ndarray]:
         """Mean loss and its gradient by the vector."""
         prototypes = self.prototypes(vector)
-        found = total_gradient(prototypes, data, objective)
+        found = whole_gradient(prototypes, data, objective)
         share = 1.0 / data.total_weight
         return found.value * share, self.gradient(vector, prototypes, found, share)
 
