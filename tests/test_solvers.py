@@ -26,6 +26,16 @@ def test_every_loss_runs_with_every_solver_and_metric(solver, loss, metric, iris
     assert np.isfinite(model.loss_curve_).all()
 
 
+@pytest.mark.parametrize("solver", BATCH)
+@pytest.mark.parametrize("metric", ["euclidean", "relevance", "squared_relevance", "omega", "local_omega"])
+def test_float32_with_every_penalty(solver, metric, iris):
+    """Also with that of the prototypes alone, which is float64."""
+    X, y = iris
+    for loss in ("learn1nn", "logm"):
+        model = PrototypeClassifier(loss=loss, solver=solver, metric=metric, regularization=0.01, max_iter=5)
+        assert model.set_params(random_state=0).fit(X.astype(np.float32), y).prototypes_.dtype == np.float32
+
+
 @pytest.mark.parametrize("loss", ["logm", "glvq_sigmoid", "rslvq"])
 def test_batch_losses_fall(loss, blobs):
     for solver in ("gradient", "lbfgs"):

@@ -67,7 +67,9 @@ class _Variables:
         if self.learns_metric:
             raw = vector[self.n_positions :].reshape(at.theta.shape)
             factors = share * _scale_of(raw, at.theta)
-            self.metric.free(at.theta, gradient.theta, factors, by_theta.reshape(at.theta.shape))
+            # A penalty of the prototypes alone is float64.
+            by_valid = gradient.theta.astype(at.theta.dtype, copy=False)
+            self.metric.free(at.theta, by_valid, factors, by_theta.reshape(at.theta.shape))
         return found
 
     def value_and_slope(self, vector: np.ndarray, data: Samples, objective: Objective) -> tuple[float, np.ndarray]:
