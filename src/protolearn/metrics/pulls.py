@@ -91,8 +91,7 @@ def entries_by_slot(pull: Pull, slot: np.ndarray, n_slots: int) -> tuple[np.ndar
         rows, values = np.empty(pull.values.size, dtype=np.int64), np.empty(pull.values.size, dtype=pull.values.dtype)
         sort_entries.of(values.dtype)(pull.indices, pull.values, slot, ends.copy(), rows, values)
         return rows, values, ends
-    sums = np.zeros((n_slots, len(pull)), dtype=pull.dtype)
-    np.add.at(sums, slot, pull.T)
+    sums = (slot == np.arange(n_slots)[:, None]).astype(pull.dtype) @ pull.T
     return np.tile(np.arange(len(pull)), n_slots), sums.ravel(), len(pull) * np.arange(1, n_slots + 1)
 
 
