@@ -166,7 +166,9 @@ def two_loops(steps, changes, inverses, order, scale, q):
         for begin in range(0, q.shape[0], _AT_A_TIME):
             part = slice(begin, begin + _AT_A_TIME)
             add_multiple(q[part], factor, share, left[part])
-            product += inner_product(met[part], q[part])
+            # The newest pair meets none.
+            if turn + 1 < 2 * count:
+                product += inner_product(met[part], q[part])
 
 
 @compiled(
