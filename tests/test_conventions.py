@@ -5,7 +5,7 @@ import pytest
 
 from protolearn import NearestPrototype
 from protolearn.losses import LOSSES, NearestLoss
-from protolearn.solvers.kernels import own_and_rival, two_nearest_of
+from protolearn.searches import own_and_rival, two_nearest_of
 
 
 def pair(name, d_own, d_rival, slope=1.0):

@@ -7,8 +7,8 @@ from protolearn.data import TrainingSet
 from protolearn.losses import LOSSES
 from protolearn.metrics import METRICS
 from protolearn.schedules import linear
+from protolearn.searches import class_starts, nearest_of, own_and_rival, take_nearest
 from protolearn.solvers import SOLVERS, Objective, Plan, ahead
-from protolearn.solvers.kernels import class_starts, nearest_of, own_and_rival, take_nearest
 
 EUCLIDEAN = METRICS["euclidean"]
 

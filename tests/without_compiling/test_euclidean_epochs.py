@@ -9,16 +9,9 @@ from protolearn.losses import LOSSES
 from protolearn.metrics import METRICS
 from protolearn.metrics import euclidean as euclidean_file
 from protolearn.schedules import linear
+from protolearn.searches import all_below, least, nearest_of, two_nearest_of
 from protolearn.solvers import SOLVERS, Objective, Plan, online
-from protolearn.solvers.kernels import (
-    all_below,
-    field_epoch,
-    least,
-    nearest_of,
-    pair_epoch,
-    rule_epoch,
-    two_nearest_of,
-)
+from protolearn.solvers.kernels import field_epoch, pair_epoch, rule_epoch
 
 EUCLIDEAN = METRICS["euclidean"]
 

@@ -11,7 +11,7 @@ from protolearn.compiled import VECTORISED, compiled, inline, matrix, stack, vec
 from protolearn.data import TrainingSet, block_rows, dense_rows
 from protolearn.metrics.euclidean import distances_to_columns
 from protolearn.reduction.neighbours import squared_distance
-from protolearn.solvers.kernels import fold, least
+from protolearn.searches import fold, least
 
 # Members are kept in tiles too, one feature a row and one member a column, so that the processor measures many at once.
 _TILE = 128

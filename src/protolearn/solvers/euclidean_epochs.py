@@ -14,14 +14,8 @@ from numba.extending import overload
 from protolearn.compiled import VECTORISED, Choose, compiled, vector, vectorised
 from protolearn.losses.base import pair_signature, rule_signature
 from protolearn.metrics.euclidean import distances_to_columns, distances_to_rows, move
-from protolearn.solvers.kernels import (
-    all_below,
-    in_place_types,
-    nearest_of,
-    room_to_search,
-    take_nearest,
-    two_nearest_of,
-)
+from protolearn.searches import all_below, nearest_of, room_to_search, take_nearest, two_nearest_of
+from protolearn.solvers.kernels import in_place_types
 
 # Rows that are copied to one place before they are shown: fetched one by one from all over X, each is waited for.
 _AT_A_TIME = 32

@@ -12,7 +12,8 @@ from numba import types
 
 from protolearn.compiled import compiled, vectorised
 from protolearn.losses.base import pair_signature
-from protolearn.solvers.kernels import epoch_signature, nearest_of, room_to_search, take_nearest
+from protolearn.searches import nearest_of, room_to_search, take_nearest
+from protolearn.solvers.kernels import epoch_signature
 
 # After so many samples the prototypes are mapped anew, before the rounding of the updates adds up.
 _MAPPED_ANEW = 128

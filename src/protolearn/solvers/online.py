@@ -13,6 +13,7 @@ from protolearn.metrics.euclidean import Euclidean, across_prototypes
 from protolearn.metrics.omega import Omega
 from protolearn.prototypes import PrototypeSet
 from protolearn.schedules import annealed
+from protolearn.searches import class_starts, searched_by_class
 from protolearn.solvers.ahead import ahead_epoch, looks_ahead, pack_rows, rows_ahead
 from protolearn.solvers.base import DIVERGED, SOLVERS, WORSE, LossWatch, Objective, Plan, Solution
 from protolearn.solvers.batch import classification_error
@@ -25,7 +26,7 @@ from protolearn.solvers.euclidean_epochs import (
     rule_epoch_by_row,
 )
 from protolearn.solvers.keeping import make_keeper
-from protolearn.solvers.kernels import class_starts, field_epoch, pair_epoch, rule_epoch, searched_by_class
+from protolearn.solvers.kernels import field_epoch, pair_epoch, rule_epoch
 from protolearn.solvers.omega_epoch import omega_pair_epoch
 from protolearn.threads import one_blas_thread
 
