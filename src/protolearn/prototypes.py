@@ -72,14 +72,14 @@ class PrototypeSet:
         return {name: self.__dict__[name] for name in ("positions", "labels", "theta", "slot")}
 
     @cached_property
-    def _derived(self) -> dict[Callable[[PrototypeSet], Any], Any]:
+    def _derived(self) -> dict[tuple[Any, ...], Any]:
         return {}
 
-    def derived(self, function: Callable[[PrototypeSet], Any]) -> Any:
-        """`function(self)`, kept: what a metric computes of the prototypes alone is the same for all blocks."""
-        if function not in self._derived:
-            self._derived[function] = function(self)
-        return self._derived[function]
+    def derived(self, function: Callable[..., Any], *more: Any) -> Any:
+        """`function(self, *more)`, kept: what a metric computes of the prototypes alone is the same for all blocks."""
+        if (function, *more) not in self._derived:
+            self._derived[function, *more] = function(self, *more)
+        return self._derived[function, *more]
 
     def moved(self, positions: np.ndarray, theta: np.ndarray) -> PrototypeSet:
         """The same prototypes elsewhere, under other metric parameters."""

@@ -154,6 +154,15 @@ class Metric:
         """
         return np.ascontiguousarray(self.distances(X, prototypes).T)
 
+    def distances_of_nearest(
+        self, X: np.ndarray, y: np.ndarray, prototypes: PrototypeSet, kept: KeptRows | None = None
+    ) -> np.ndarray:
+        """As `distances_by_prototype` for the nearest prototype of each sample's class and for the nearest other one.
+
+        In place of the distances to all others there may be numbers that are larger than these two.
+        """
+        return self.distances_by_prototype(X, prototypes, kept)
+
     def linear_forms(self, prototypes: PrototypeSet) -> tuple[np.ndarray, np.ndarray] | None:
         """a_i and b_i such that D_i = b_i + a_i'x + what is the same for all prototypes, x from `prototypes.centring`.
 
@@ -165,7 +174,7 @@ class Metric:
         """A function of one row for callers with one row at a time: all that can be is done beforehand."""
         return lambda x: self.distances(x[None], prototypes)[0]
 
-    def prepare(self, prototypes: PrototypeSet) -> None:
+    def prepare(self, prototypes: PrototypeSet, kept: KeptRows | None = None) -> None:
         """Compute what all blocks need of the prototypes, before threads that share the blocks each do so."""
 
     def moments(self, X: np.ndarray, prototypes: PrototypeSet, pull: Pull) -> tuple[np.ndarray, ...]:

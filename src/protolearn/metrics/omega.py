@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from numba import types
 
 from protolearn.compiled import VECTORISED, compiled, constant_matrix, matrix, vector
 from protolearn.data.kept_rows import KeptRows, row_products
-from protolearn.metrics import thin_maps
+from protolearn.metrics import bounded, thin_maps
 from protolearn.metrics.base import (
     METRICS,
     Metric,
@@ -27,7 +27,7 @@ from protolearn.metrics.base import (
     step_signature,
 )
 from protolearn.metrics.pulls import Pull
-from protolearn.metrics.quadratic import quadratic_forms
+from protolearn.metrics.quadratic import half_triangles, quadratic_forms
 from protolearn.metrics.scatter import lower_squares, mapped_scatter_of_differences, scatter_by_slot
 from protolearn.parameters import check_count
 from protolearn.prototypes import PrototypeSet
@@ -104,6 +104,19 @@ class Omega(Metric):
         columns = X.T if kept is None else kept.columns(X)
         return distances_of(forms.linear @ columns, forms.constants, forms.quadratic(X), prototypes.slot)
 
+    def distances_of_nearest(
+        self, X: np.ndarray, y: np.ndarray, prototypes: PrototypeSet, kept: KeptRows | None = None
+    ) -> np.ndarray:
+        bounds = _bounds(prototypes, kept)
+        if kept is None or bounds is None:
+            return self.distances_by_prototype(X, prototypes, kept)
+        forms: _Forms = prototypes.derived(_forms)
+        X, _ = centred(X, prototypes)
+        columns = kept.columns(X)
+        products = forms.linear @ columns
+        found = bounded.distances_of_nearest(X, y, columns, products, forms.constants, forms.triangles, bounds)
+        return distances_of(products, forms.constants, forms.quadratic(X), prototypes.slot) if found is None else found
+
     def linear_forms(self, prototypes: PrototypeSet) -> tuple[np.ndarray, np.ndarray] | None:
         if len(prototypes.theta) > 1:
             return None
@@ -123,9 +136,11 @@ class Omega(Metric):
 
         return measure_under_several
 
-    def prepare(self, prototypes: PrototypeSet) -> None:
-        if not thin_maps.is_thin(prototypes.theta):
-            prototypes.derived(_forms)
+    def prepare(self, prototypes: PrototypeSet, kept: KeptRows | None = None) -> None:
+        if thin_maps.is_thin(prototypes.theta):
+            return
+        forms: _Forms = prototypes.derived(_forms)
+        _ = forms.quadratic if _bounds(prototypes, kept) is None else forms.triangles
 
     def moments(self, X: np.ndarray, prototypes: PrototypeSet, pull: Pull) -> tuple[np.ndarray, ...]:
         X, _ = centred(X, prototypes)
@@ -187,15 +202,25 @@ class _Forms:
     """D_i = x' Lambda x - 2 (Lambda m_i)'x + m_i' Lambda m_i, x and m_i from `prototypes.centring`.
 
     by_lambda : the function of rows, one a prototype, that gives Lambda times each
-    quadratic : the function of a block that gives x' Lambda x of its rows, one slot a row
+    matrices : Lambda of each slot, what stands above the diagonal is not read
     linear : Lambda m_i, one prototype a row
     constants : m_i' Lambda m_i
     """
 
     by_lambda: Callable[[np.ndarray], np.ndarray]
-    quadratic: Callable[[np.ndarray], np.ndarray]
+    matrices: np.ndarray
     linear: np.ndarray
     constants: np.ndarray
+
+    @cached_property
+    def quadratic(self) -> Callable[[np.ndarray], np.ndarray]:
+        """The function of a block that gives x' Lambda x of its rows, one slot a row."""
+        return quadratic_forms(self.matrices)
+
+    @cached_property
+    def triangles(self) -> np.ndarray:
+        """L with x' Lambda x = 2 x'Lx, one slot a matrix."""
+        return half_triangles(self.matrices)
 
 
 def _forms(prototypes: PrototypeSet) -> _Forms:
@@ -208,7 +233,14 @@ def _forms(prototypes: PrototypeSet) -> _Forms:
         matrices = lower_squares(theta)
         by_lambda = partial(_by_maps, prototypes)
     linear = by_lambda(W)
-    return _Forms(by_lambda, quadratic_forms(matrices), linear, row_products(W, linear))
+    return _Forms(by_lambda, matrices, linear, row_products(W, linear))
+
+
+def _bounds(prototypes: PrototypeSet, kept: KeptRows | None) -> PrototypeSet | None:
+    """What bounds the distances from below, where that saves time."""
+    if kept is None or thin_maps.is_thin(prototypes.theta) or not bounded.pays(prototypes.theta):
+        return None
+    return prototypes.derived(bounded.bounding, kept)
 
 
 def _rows_times(matrix: np.ndarray, rows: np.ndarray) -> np.ndarray:

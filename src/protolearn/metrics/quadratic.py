@@ -65,11 +65,17 @@ def products_of_features(X, out):
             at += 1
 
 
+def half_triangles(matrices: np.ndarray) -> np.ndarray:
+    """L with x'Sx = 2 x'Lx for each symmetric S: its lower triangle with half its diagonal, above which is anything."""
+    halves = matrices.copy()
+    halves.reshape(len(halves), -1)[:, :: matrices.shape[1] + 1] *= 0.5
+    return halves
+
+
 def _by_triangles(matrices: np.ndarray) -> Forms:
     """x'Sx = 2 x'Lx with L the lower triangle of S and half its diagonal: half the operations of S x."""
-    d = matrices.shape[1]
-    halves = matrices.copy()
-    halves.reshape(len(halves), -1)[:, :: d + 1] *= 0.5
+    halves = half_triangles(matrices)
+    d = halves.shape[1]
 
     def of_rows(X: np.ndarray) -> np.ndarray:
         dtype = np.result_type(X, halves)

@@ -26,21 +26,34 @@ def is_thin(theta: np.ndarray) -> bool:
 
 def distances_after_maps(X: np.ndarray, prototypes: PrototypeSet, kept: KeptRows | None) -> np.ndarray:
     """|Omega (x - m)|^2, one prototype a row; X and the prototypes from `prototypes.centring`."""
+    theta = prototypes.theta
+    if len(theta) == 1:
+        return expanded_distances(prototypes.centring[1] @ theta[0].T, X @ theta[0].T)
+    found = np.empty((len(prototypes), len(X)), dtype=np.result_type(X, theta))
+    fill_distances(X.T if kept is None else kept.columns(X), prototypes, 0, len(X), found)
+    return found
+
+
+def fill_distances(columns: np.ndarray, prototypes: PrototypeSet, begin: int, end: int, out: np.ndarray) -> None:
+    """As `distances_after_maps`, of some of the samples, which are columns here, under several maps."""
+    n_maps, n_components, d = prototypes.theta.shape
+    stacked, mapped = (
+        prototypes.theta.reshape(-1, d),
+        prototypes.derived(mapped_positions).astype(out.dtype, copy=False),
+    )
+    at_once = max(_NUMBERS_AT_A_TIME // (n_maps * n_components), 16)
+    for first in range(begin, end, at_once):
+        samples = stacked @ columns[:, first : min(first + at_once, end)]
+        squared_differences_of_parts.of(out.dtype)(samples, mapped, prototypes.slot, first, out)
+
+
+def mapped_positions(prototypes: PrototypeSet) -> np.ndarray:
+    """Each prototype by its own map."""
     theta, W = prototypes.theta, prototypes.centring[1]
-    n_maps, n_components, d = theta.shape
-    if n_maps == 1:
-        return expanded_distances(W @ theta[0].T, X @ theta[0].T)
-    dtype = np.result_type(X, theta)
-    mapped = np.empty((len(W), n_components), dtype=dtype)
+    mapped = np.empty((len(W), theta.shape[1]), dtype=theta.dtype)
     for slot, members in prototypes.groups:
         mapped[members] = W[members] @ theta[slot].T
-    columns = X.T if kept is None else kept.columns(X)
-    found = np.empty((len(W), len(X)), dtype=dtype)
-    at_once = max(_NUMBERS_AT_A_TIME // (n_maps * n_components), 16)
-    for begin in range(0, len(X), at_once):
-        samples = theta.reshape(-1, d) @ columns[:, begin : begin + at_once]
-        squared_differences_of_parts.of(dtype)(samples, mapped, prototypes.slot, begin, found)
-    return found
+    return mapped
 
 
 @compiled(

@@ -46,6 +46,7 @@ def coefficients(
 ) -> tuple[float, np.ndarray, Pull]:
     """Sum over a dense block of weight times loss, the distances D, and weight times d loss / d D.
 
+    Of a loss of own and rival, D is right for these two; in place of other distances there may be any larger numbers.
     The value is not finite where a distance is not.
     """
     loss, labels = objective.loss, prototypes.labels
@@ -56,7 +57,7 @@ def coefficients(
         D = objective.metric.distances(X, prototypes)
         pull = np.empty_like(D)
         return field_block.of(dtype)(D, y, weight, labels, formula, parameters, pull), D, pull
-    D = objective.metric.distances_by_prototype(X, prototypes, objective.kept)
+    D = objective.metric.distances_of_nearest(X, y, prototypes, objective.kept)
     pairs, pulls = np.zeros((len(X), 2), dtype=np.int32), np.zeros((len(X), 2), dtype=dtype)
     value = pair_block.of(dtype)(D, y, weight, labels, formula, parameters, pairs, pulls)
     return value, D.T, PairPull(pairs, pulls, len(prototypes))
@@ -129,7 +130,7 @@ def prototype_penalty(prototypes: PrototypeSet, objective: Objective) -> Gradien
 def total_gradient(prototypes: PrototypeSet, data: Reducible, objective: Objective) -> Gradient | None:
     """Sum of the loss over all samples, with its gradient: a sum over blocks, wherever they are; None of no block."""
     of_block = partial(sums_of_block, prototypes, objective)
-    objective.metric.prepare(prototypes)
+    objective.metric.prepare(prototypes, objective.kept)
     sums: BlockSums | None = data.reduce(of_block, len(prototypes), work=prototypes.work)
     return None if sums is None else sums.gradient(prototypes, objective)
 
