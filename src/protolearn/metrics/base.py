@@ -196,9 +196,9 @@ class Metric:
         """The nearest valid parameters, in the sense the paper uses."""
         return theta
 
-    def free(self, theta: np.ndarray, gradient: np.ndarray, factors: np.ndarray, out: np.ndarray) -> None:
-        """The gradient at valid `theta` by parameters that `project` would scale back to it, times a factor a slot."""
-        np.multiply(gradient, factors, out=out, casting="same_kind")
+    def free(self, raw: np.ndarray, theta: np.ndarray, gradient: np.ndarray, share: float, out: np.ndarray) -> None:
+        """A share of the gradient by the parameters `raw`, of which `project` made `theta`, from the gradient there."""
+        np.multiply(gradient, share * scale_of(raw, theta), out=out, casting="same_kind")
 
     def relevances(self, theta: np.ndarray) -> np.ndarray:
         """The factors of the squared differences, where theta holds one number a feature."""
@@ -244,6 +244,12 @@ def inner_products(one: np.ndarray, other: np.ndarray) -> np.ndarray:
     """Sums of the products of two sets of metric parameters, slot by slot, in a shape that multiplies either."""
     sums = row_products(one.reshape(len(one), -1), other.reshape(len(other), -1))
     return sums.reshape(-1, *(1,) * (one.ndim - 1))
+
+
+def scale_of(raw: np.ndarray, projected: np.ndarray) -> np.ndarray:
+    """The factor by which `Metric.project` scaled each slot; 1 for a slot of zeros."""
+    size, scaled = (inner_products(part, part) for part in (raw, projected))
+    return np.where(size > 0, np.sqrt(scaled / np.where(size > 0, size, 1.0)), 1.0)
 
 
 def squared_differences(positions: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:

@@ -17,6 +17,7 @@ from protolearn.metrics.base import (
     centred,
     fill_signature,
     finish_signature,
+    scale_of,
     step_signature,
 )
 from protolearn.metrics.pulls import Pull
@@ -104,9 +105,9 @@ class Diagonal(Metric):
         total = self.total(theta.shape[1])
         return (clipped * (total / clipped.sum(axis=1, keepdims=True))).astype(theta.dtype, copy=False)
 
-    def free(self, theta: np.ndarray, gradient: np.ndarray, factors: np.ndarray, out: np.ndarray) -> None:
+    def free(self, raw: np.ndarray, theta: np.ndarray, gradient: np.ndarray, share: float, out: np.ndarray) -> None:
         along = np.sum(gradient * theta, axis=1, keepdims=True, dtype=np.float64) / self.total(theta.shape[1])
-        np.multiply(gradient - along, factors, out=out, casting="same_kind")
+        np.multiply(gradient - along, share * scale_of(raw, theta), out=out, casting="same_kind")
 
     def lower_bound(self) -> float | None:
         return 0.0

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numba import types
 
-from protolearn.compiled import VECTORISED, compiled, constant_matrix, matrix, vector
+from protolearn.compiled import VECTORISED, compiled, constant_stack, stack
 from protolearn.data.kept_rows import KeptRows, row_products
 from protolearn.metrics import bounded, thin_maps
 from protolearn.metrics.base import (
@@ -168,13 +168,8 @@ class Omega(Metric):
         scale = np.sqrt(self.total(theta.shape[2]) / np.where(squares > 0, squares, 1.0))
         return (theta * scale).astype(theta.dtype, copy=False)
 
-    def free(self, theta: np.ndarray, gradient: np.ndarray, factors: np.ndarray, out: np.ndarray) -> None:
-        along = inner_products(gradient, theta) / self.total(theta.shape[2])
-        shape = len(theta), -1
-        free_gradient.of(theta.dtype)(
-            theta.reshape(shape), gradient.reshape(shape), along.ravel().astype(np.float64), factors.ravel(),
-            out.reshape(shape),
-        )  # fmt: skip
+    def free(self, raw: np.ndarray, theta: np.ndarray, gradient: np.ndarray, share: float, out: np.ndarray) -> None:
+        free_gradient.of(theta.dtype)(raw, theta, gradient, self.total(theta.shape[2]), share, out)
 
     def pack(self, prototypes: PrototypeSet) -> Packed:
         dtype = prototypes.positions.dtype
@@ -263,20 +258,32 @@ def _by_maps(prototypes: PrototypeSet, rows: np.ndarray) -> np.ndarray:
 
 @compiled(
     lambda number: types.void(
-        constant_matrix(number),  # theta, one slot a row
-        constant_matrix(number),  # gradient
-        vector(types.float64),  # its share along theta
-        vector(types.float64),  # factors
-        matrix(number),  # out
+        constant_stack(types.float64),  # raw
+        constant_stack(number),  # theta
+        constant_stack(number),  # gradient
+        types.float64,  # total
+        types.float64,  # share
+        stack(number),  # out
     ),
     fastmath=VECTORISED,
 )
-def free_gradient(theta, gradient, along, factors, out):
-    """factor (gradient - along theta) of each slot."""
+def free_gradient(raw, theta, gradient, total, share, out):
+    """share scale (gradient - (gradient'theta / total) theta) of each slot, with theta = scale raw."""
+    number = theta.dtype.type
     for s in range(theta.shape[0]):
-        factor, less = theta.dtype.type(factors[s]), theta.dtype.type(factors[s] * along[s])
-        for j in range(theta.shape[1]):
-            out[s, j] = factor * gradient[s, j] - less * theta[s, j]
+        squares = along = 0.0
+        for r in range(theta.shape[1]):
+            one, other, product = 0.0, number(0), raw[s, r]
+            for j in range(theta.shape[2]):
+                one += product[j] * product[j]
+                other += gradient[s, r, j] * theta[s, r, j]
+            squares += one
+            along += other
+        factor = share * (np.sqrt(total / squares) if squares > 0 else 1.0)
+        times, less = number(factor), number(factor * along / total)
+        for r in range(theta.shape[1]):
+            for j in range(theta.shape[2]):
+                out[s, r, j] = times * gradient[s, r, j] - less * theta[s, r, j]
 
 
 @compiled(fill_signature, fastmath=VECTORISED)

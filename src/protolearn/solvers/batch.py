@@ -65,7 +65,7 @@ def coefficients(
 
 @dataclass
 class BlockSums:
-    """What blocks of samples add up, in float64: sums of many blocks of float32 would lose digits.
+    """What blocks of samples add up, several of them in float64: sums of many blocks of float32 would lose digits.
 
     value : weighted losses
     moments : what the metric makes its gradient of
@@ -80,7 +80,7 @@ class BlockSums:
     def __add__(self, other: BlockSums) -> BlockSums:
         return BlockSums(
             self.value + other.value,
-            tuple(one + two for one, two in zip(self.moments, other.moments, strict=True)),
+            tuple(np.add(one, two, dtype=np.float64) for one, two in zip(self.moments, other.moments, strict=True)),
             self.weight + other.weight,
             self.errors + other.errors,
         )
@@ -97,13 +97,7 @@ def sums_of_block(
 ) -> BlockSums:
     """Losses and moments of one dense block."""
     value, _, pull = coefficients(prototypes, X, y, weight, objective)
-    return block_sums(value, objective.metric.moments(X, prototypes, pull), weight)
-
-
-def block_sums(value: float, moments: tuple[np.ndarray, ...], weight: np.ndarray, errors: float = 0.0) -> BlockSums:
-    """The sums of a block in the number type in which blocks add up."""
-    wide = tuple(part.astype(np.float64, copy=False) for part in moments)
-    return BlockSums(value, wide, float(weight.sum()), errors)
+    return BlockSums(value, objective.metric.moments(X, prototypes, pull), float(weight.sum()))
 
 
 def value_and_gradient(

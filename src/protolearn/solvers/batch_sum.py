@@ -11,7 +11,7 @@ from protolearn.losses import PairLoss
 from protolearn.metrics.pulls import PairPull, Pull
 from protolearn.prototypes import PrototypeSet
 from protolearn.solvers.base import DIVERGED, SOLVERS, LossWatch, Objective, Plan, Solution
-from protolearn.solvers.batch import BlockSums, Gradient, block_sums, coefficients, wrong
+from protolearn.solvers.batch import BlockSums, Gradient, coefficients, wrong
 from protolearn.solvers.keeping import make_keeper
 from protolearn.solvers.kernels import pair_rows
 
@@ -94,7 +94,7 @@ def _of_block(
     of_block = _pair_coefficients if isinstance(objective.loss, PairLoss) else _field_coefficients
     with np.errstate(over="ignore", invalid="ignore"):
         value, errors, pull = of_block(prototypes, X, y, weight, objective)
-        return block_sums(value, objective.metric.moments(X, prototypes, pull), weight, errors)
+        return BlockSums(value, objective.metric.moments(X, prototypes, pull), float(weight.sum()), errors)
 
 
 def _field_coefficients(

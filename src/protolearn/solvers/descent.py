@@ -14,7 +14,6 @@ import numpy as np
 from scipy.optimize import Bounds, minimize
 
 from protolearn.data import Samples
-from protolearn.metrics.base import inner_products
 from protolearn.prototypes import PrototypeSet
 from protolearn.solvers.base import DIVERGED, SOLVERS, LossWatch, Objective, Plan, Solution
 from protolearn.solvers.batch import Gradient, total_gradient, whole_gradient
@@ -66,10 +65,9 @@ class _Variables:
             np.multiply(gradient.positions.ravel(), share * self.unit, out=by_positions, casting="same_kind")
         if self.learns_metric:
             raw = vector[self.n_positions :].reshape(at.theta.shape)
-            factors = share * _scale_of(raw, at.theta)
             # A penalty of the prototypes alone is float64.
             by_valid = gradient.theta.astype(at.theta.dtype, copy=False)
-            self.metric.free(at.theta, by_valid, factors, by_theta.reshape(at.theta.shape))
+            self.metric.free(raw, at.theta, by_valid, share, by_theta.reshape(at.theta.shape))
         return found
 
     def value_and_slope(self, vector: np.ndarray, data: Samples, objective: Objective) -> tuple[float, np.ndarray]:
@@ -92,12 +90,6 @@ class _Variables:
     def clip(self, vector: np.ndarray) -> np.ndarray:
         """A vector whose metric part is valid, hence equal to what `prototypes` makes of it."""
         return self.vector(self.prototypes(vector)) if self.learns_metric else vector
-
-
-def _scale_of(raw: np.ndarray, projected: np.ndarray) -> np.ndarray:
-    """The factor by which `project` scaled each slot; 1 for a slot of zeros."""
-    size, scaled = (inner_products(part, part) for part in (raw, projected))
-    return np.where(size > 0, np.sqrt(scaled / np.where(size > 0, size, 1.0)), 1.0)
 
 
 def gradient(start: PrototypeSet, data: Samples, objective: Objective, plan: Plan) -> Solution:
