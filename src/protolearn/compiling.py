@@ -84,7 +84,7 @@ def cost(one: Compiled) -> int:
             codes[code] = len(code.co_code)
             for name in code.co_names:
                 value = function.__globals__.get(name)
-                called = getattr(value, "py_func", value)
+                called = value.function if isinstance(value, Compiled) else getattr(value, "py_func", value)
                 if isinstance(called, FunctionType):
                     add(called)
 

@@ -35,12 +35,23 @@ def scatter_of_entries(X: np.ndarray, rows: np.ndarray, weights: np.ndarray, end
             entries = slice(int(ends[s - 1]) if s else 0, end)
             A = np.empty((end - entries.start, d), dtype=X.dtype)
             positive, negative = scale_rows(X, rows[entries], weights[entries], A)
-            np.matmul(A[:positive].T, A[:positive], out=scatter[s])
-            scatter[s] -= A[negative:].T @ A[negative:]
+            squares_of_scaled(A[:positive], A[negative:], scatter[s])
         return scatter
-    work = np.empty((max(min(_NUMBERS_AT_A_TIME // d, len(rows)), 1), d), dtype=X.dtype)
+    work = np.empty((rows_at_a_time(len(rows), d), d), dtype=X.dtype)
     add_scatters.of(X.dtype)(X, rows, weights, ends, syrk, work, scatter)
     return scatter
+
+
+def squares_of_scaled(positive: np.ndarray, negative: np.ndarray, out: np.ndarray) -> None:
+    """A'A of the rows that count as positive, less that of the negative ones."""
+    np.matmul(positive.T, positive, out=out)
+    if len(negative):
+        out -= negative.T @ negative
+
+
+def rows_at_a_time(n_rows: int, n_features: int) -> int:
+    """How many rows are scaled before they are multiplied."""
+    return max(min(_NUMBERS_AT_A_TIME // n_features, n_rows), 1)
 
 
 @compiled(

@@ -13,6 +13,7 @@ from protolearn.losses import FieldLoss
 from protolearn.metrics import Metric
 from protolearn.metrics.pulls import PairPull, Pull
 from protolearn.prototypes import PrototypeSet
+from protolearn.solvers import omega_block
 from protolearn.solvers.base import Objective
 from protolearn.solvers.kernels import field_block, pair_block
 
@@ -96,8 +97,12 @@ def sums_of_block(
     prototypes: PrototypeSet, objective: Objective, X: np.ndarray, y: np.ndarray, weight: np.ndarray
 ) -> BlockSums:
     """Losses and moments of one dense block."""
-    value, _, pull = coefficients(prototypes, X, y, weight, objective)
-    return BlockSums(value, objective.metric.moments(X, prototypes, pull), float(weight.sum()))
+    if omega_block.serves(prototypes, objective):
+        value, moments = omega_block.value_and_moments(prototypes, objective, X, y, weight)
+    else:
+        value, _, pull = coefficients(prototypes, X, y, weight, objective)
+        moments = objective.metric.moments(X, prototypes, pull)
+    return BlockSums(value, moments, float(weight.sum()))
 
 
 def value_and_gradient(

@@ -1,0 +1,51 @@
+"""Sums of a block under matrices in one call: those of distances, coefficients and moments one after the other."""
+
+import numpy as np
+import pytest
+
+from problems import objective_of, random_problem
+from protolearn.metrics.omega import Omega
+from protolearn.solvers import omega_block
+from protolearn.solvers.batch import coefficients, sums_of_block
+
+METRICS = [Omega(scope=scope, n_components=rows) for scope in ("global", "class", "prototype") for rows in (None, 3)]
+
+
+@pytest.mark.parametrize("metric", METRICS, ids=lambda metric: f"{metric.scope}, {metric.n_components}")
+@pytest.mark.parametrize("loss", ["glvq", "logm", "dsm"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("offset", [0.0, 20.0])
+def test_the_same_sums(metric, loss, dtype, offset):
+    data, prototypes = random_problem(metric, n_samples=70, dtype=dtype)
+    X = data.X + dtype(offset)
+    prototypes = prototypes.moved(prototypes.positions + dtype(offset), prototypes.theta)
+    weight = np.random.default_rng(0).uniform(0.5, 2.0, len(X))
+    objective = objective_of(loss, metric)
+    assert omega_block.serves(prototypes, objective)
+    found = sums_of_block(prototypes, objective, X, data.y, weight)
+    value, _, pull = coefficients(prototypes, X, data.y, weight, objective)
+    tolerance = 2e-5 if dtype == np.float32 else 1e-12
+    assert found.value == pytest.approx(value, rel=tolerance)
+    assert found.weight == pytest.approx(weight.sum())
+    wanted = metric.moments(X, prototypes, pull)
+    for one, other in zip(found.moments, wanted, strict=True):
+        assert one.dtype == dtype
+        # Above the diagonal of the last one is anything.
+        lower = np.tril if one.ndim == 3 else np.asarray
+        np.testing.assert_allclose(lower(one), lower(other), atol=tolerance * (1 + np.abs(lower(other)).max()))
+
+
+@pytest.mark.parametrize("scope", ["global", "class"])
+def test_a_distance_that_is_no_number_makes_the_value_none(scope):
+    metric = Omega(scope=scope)
+    data, prototypes = random_problem(metric, n_samples=20)
+    data.X[3, 1] = np.nan
+    found = sums_of_block(prototypes, objective_of("glvq", metric), data.X, data.y, np.ones(20))
+    assert np.isnan(found.value)
+    assert all((part == 0).all() for part in found.moments)
+
+
+@pytest.mark.parametrize(("loss", "metric"), [("rslvq", Omega()), ("glvq", Omega(n_components=1))])
+def test_other_losses_and_thin_maps_go_another_way(loss, metric):
+    _, prototypes = random_problem(metric)
+    assert not omega_block.serves(prototypes, objective_of(loss, metric))
