@@ -205,8 +205,9 @@ CASE = Case(
     text="""
     float32 rows of 32 features, 20 prototypes from a given start, 5 epochs online or 10 iterations of L-BFGS.
     Memory is the highest mark of the process during the call above what it held before, the data not counted, in a
-    process whose allocator gives everything back. An online fit sorts its rows once by what they hold, so that it does
-    not depend on where they stand, and keeps that order and its shuffle, four bytes a row each; what is random in
-    memory also takes a little longer by the row where the data is larger than the caches.
+    process whose allocator gives everything back. Up to 65,536 rows an online fit sorts them once by what they hold, so
+    that it does not depend on where they stand, and shuffles them all together: 12 bytes a row. More are shuffled in
+    windows of 65,536 rows, runs of 64 from all over the data; what is kept then is an order of the runs, an eighth of a
+    byte a row, and no window is larger than the caches.
     """,
 )

@@ -83,14 +83,14 @@ def test_content_order_tells_labels_apart():
 
 def test_a_weight_of_two_and_a_bit_is_three_showings():
     data = TrainingSet(np.zeros((3, 1)), np.array([0, 1, 0]), np.array([2.25, 1.0, 0.5]), 2)
-    rows, share = data.presentations(shuffled=False)
+    ((rows, share),) = data.presentations(None).epoch()
     assert rows.tolist() == [0, 0, 0, 1, 2]
     assert share.tolist() == [1, 1, 0.25, 1, 0.5]
 
 
 def test_large_weights_scale_the_steps_instead():
     data = TrainingSet(np.zeros((2, 1)), np.array([0, 1]), np.array([1e6, 3e6]), 2)
-    rows, share = data.presentations(shuffled=False)
+    ((rows, share),) = data.presentations(None).epoch()
     assert rows.tolist() == [0, 1]
     np.testing.assert_allclose(share, [0.5, 1.5])
 

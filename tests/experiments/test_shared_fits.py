@@ -9,6 +9,7 @@ from sklearn.preprocessing import MinMaxScaler
 from sklearn.svm import SVC
 
 from protolearn import GLVQ, LOGM, MAXP1, MCE, RSLVQ, RSLVQ1, SNPC, NearestPrototype
+from protolearn.data import orders
 from protolearn.experiments import shared_fits
 from protolearn.experiments.shared_fits import SharedFits
 
@@ -48,6 +49,15 @@ def test_predictions_are_those_of_the_estimator(part, model):
         assert trained is not None
         np.testing.assert_array_equal(trained.prototypes.positions, fitted.prototypes_)
         np.testing.assert_array_equal(part.predictions(model, size, X[TEST]), fitted.predict(X[TEST]))
+
+
+def test_predictions_of_more_rows_than_a_window_are_those_of_the_estimator(monkeypatch):
+    monkeypatch.setattr(orders, "_WINDOW", 32)
+    monkeypatch.setattr(orders, "_RUN", 4)
+    part = SharedFits(X[TRAIN], y[TRAIN], 3)
+    fitted, same = (LOGM(init=part.start(2), max_iter=30, random_state=3) for _ in range(2))
+    trained = part._trained(same, 2)
+    np.testing.assert_array_equal(trained.prototypes.positions, fitted.fit(X[TRAIN], y[TRAIN]).prototypes_)
 
 
 def test_the_start_itself_and_other_classifiers(part):

@@ -2,6 +2,7 @@
 
 from protolearn.data.blocked import BlockedSet, BlockSource, blocked_set
 from protolearn.data.blocks import Blocks, is_dask, is_large
+from protolearn.data.orders import index_type, shuffled
 from protolearn.data.parquet import ParquetBlocks
 from protolearn.data.samples import Samples
 from protolearn.data.training_set import (
@@ -9,10 +10,8 @@ from protolearn.data.training_set import (
     block_rows,
     class_codes,
     dense_rows,
-    index_type,
     row_blocks,
     row_slices,
-    shuffled,
     working_dtype,
 )
 

@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from protolearn.compiled import inline
 from protolearn.data.kept_rows import KeptRows
+from protolearn.data.orders import in_parts, index_type, one_window, shuffled, windows
+from protolearn.data.presentations import Presentations
 from protolearn.data.samples import Block, Combine, OfBlock, Samples
 from protolearn.threads import in_threads, one_blas_thread, threads_for, worth_threads
 
@@ -29,8 +30,6 @@ _REDUCED_BYTES, _REDUCED_ROWS = 1 << 22, 4096
 _RUNS = 16
 # Squares of float32 numbers outside these bounds overflow or vanish; they are computed in float64.
 _FLOAT32_SMALLEST, _FLOAT32_LARGEST = 1e-15, 1e15
-# More repetitions than this on average: weigh the steps instead of repeating the rows.
-_MOST_REPEATS = 16
 
 
 def block_rows(n_columns: int, itemsize: int, n_bytes: int = _BLOCK_BYTES, most: int = _MOST_BLOCK_ROWS) -> int:
@@ -54,38 +53,6 @@ def dense_rows(X: Any, rows: Any, dtype: Any) -> np.ndarray:
         # Half the time of X[rows] where rows are short.
         chosen = np.take(X, rows, axis=0)
     return np.ascontiguousarray(chosen, dtype=dtype)
-
-
-def index_type(n: int) -> type[np.signedinteger]:
-    """The shorter of two types that holds n indices: those of a million rows then take 4 MB, not 8."""
-    return np.int32 if n <= np.iinfo(np.int32).max else np.int64
-
-
-def shuffled(items: np.ndarray, random: np.random.RandomState | None) -> np.ndarray:
-    """The items in random order, all orders equally likely; as they are without `random`."""
-    if random is None:
-        return items
-    found = items.copy()
-    # Numpy's own shuffle takes five times as long, a twentieth of an epoch with 50 prototypes and 32 features.
-    seed = np.uint64(random.randint(1 << 63, dtype=np.int64))
-    # Without a compiler, numbers that are meant to overflow say so.
-    with np.errstate(over="ignore"):
-        shuffle_in_place(found, seed)
-    return found
-
-
-@inline
-def shuffle_in_place(items, seed):
-    """Fisher and Yates's shuffle, its random numbers by splitmix64 (Steele, Lea and Flood 2014)."""
-    state = seed
-    for last in range(items.shape[0] - 1, 0, -1):
-        state += np.uint64(0x9E3779B97F4A7C15)
-        bits = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        bits ^= bits >> np.uint64(31)
-        # The upper 53 bits as a number below 1.
-        chosen = np.int64((bits >> np.uint64(11)) * (1.0 / 9007199254740992.0) * (last + 1))
-        items[last], items[chosen] = items[chosen], items[last]
 
 
 def _slices(n_rows: int, size: int) -> list[slice]:
@@ -251,11 +218,22 @@ class TrainingSet(Samples):
             held[random.choice(rows, n, replace=False)] = True
         return self.chosen(~held), self.chosen(held)
 
+    def windows(self, random: np.random.RandomState | None) -> Iterator[np.ndarray]:
+        """The rows of an epoch in windows that are to be shuffled; without `random`, as they stand.
+
+        Up to 65,536 rows are one window, in content order. More are not sorted, which takes 12 bytes a row: their
+        windows hold runs of rows from all over the set. Rows sorted by class are still mixed, but an epoch depends on
+        where the rows stand.
+        """
+        if not one_window(self.n_samples):
+            yield from windows(self.n_samples, random)
+        else:
+            yield np.arange(self.n_samples) if random is None else self.content_order
+
     def batches(self, batch_size: int, random: np.random.RandomState | None) -> Iterator[Block]:
-        """Rows in mini-batches, shuffled from their order by content or as they stand."""
-        order = np.arange(self.n_samples) if random is None else shuffled(self.content_order, random)
-        for start in range(0, self.n_samples, batch_size):
-            rows = order[start : start + batch_size]
+        """Rows in mini-batches, window by window, shuffled or as they stand."""
+        orders = (shuffled(rows, random) for rows in self.windows(random))
+        for rows in in_parts(orders, batch_size):
             yield Block(self.rows(rows), self.y[rows], self.weights(rows))
 
     @cached_property
@@ -267,9 +245,9 @@ class TrainingSet(Samples):
     def content_order(self) -> np.ndarray:
         """The rows in an order that depends on what they hold, not on where they stand.
 
-        A seeded shuffle of this order makes an online fit independent of the order of the rows in the file, and makes
-        a row of weight 2 the same as that row twice. Each row's bits are hashed by a multiply-and-add in 64 bits
-        (equal rows get equal keys; others collide with a chance of 2^-64 a pair).
+        A seeded shuffle of this order makes an online fit of one window (`windows`) independent of the order of the
+        rows in the file, and makes a row of weight 2 the same as that row twice. Each row's bits are hashed by a
+        multiply-and-add in 64 bits (equal rows get equal keys; others collide with a chance of 2^-64 a pair).
         """
         n = self.n_samples
         # Keys without their lowest bits, which hold the row instead: sorted in place, a million in 0.55 of the time and
@@ -324,21 +302,6 @@ class TrainingSet(Samples):
         """The rows of one class, in content order."""
         return self.content_order[self.y[self.content_order] == code]
 
-    def presentations(self, *, shuffled: bool) -> tuple[np.ndarray, np.ndarray | None]:
-        """Which rows one epoch shows, and what share of a step each showing makes (None: a whole one).
-
-        A row of weight 2.3 is shown twice and once more with 0.3 of a step.
-        """
-        order = self.content_order if shuffled else np.arange(self.n_samples)
-        if self.weight is None:
-            return order, None
-        weight = self.weight[order]
-        if weight.mean() > _MOST_REPEATS:
-            return order, weight / weight.mean()
-        whole = np.floor(weight).astype(np.int64)
-        rest = weight - whole
-        copies = whole + (rest > 0)
-        share = np.ones(int(copies.sum()))
-        ends = np.cumsum(copies)
-        share[ends[rest > 0] - 1] = rest[rest > 0]
-        return np.repeat(order, copies), share
+    def presentations(self, random: np.random.RandomState | None) -> Presentations:
+        """What epochs of an online method show, in random order or, without `random`, as the rows stand."""
+        return Presentations(self, random)

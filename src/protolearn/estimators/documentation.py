@@ -103,8 +103,8 @@ PARAMETERS = {
     "include_own": "bool\n        Put the nearest own prototype among them where there is none.",
     "learn_prototypes": "bool\n        False leaves the prototypes where they start and learns the metric only.",
     "shuffle": """bool
-        A new random order each epoch, which depends on `random_state` and not on the order of the rows; False presents
-        the rows as they stand.""",
+        A new random order each epoch, which depends on `random_state` and, up to 65,536 rows, not on the order of the
+        rows; False presents the rows as they stand.""",
     "batch_size": 'int\n        Rows of a mini-batch, for solver="adam".',
     "tol": """float, optional
         Stop when the loss changes by less than this share in an epoch. None: all epochs for "online", as in the papers;

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from protolearn.data import TrainingSet, class_codes, shuffled
+from protolearn.data import TrainingSet, class_codes
 from protolearn.estimators.learning import LearningClassifier, distance_scale
 from protolearn.estimators.nearest import NearestPrototype
 from protolearn.metrics import Metric
@@ -96,7 +96,7 @@ class SharedFits:
     def _order(self, epochs: int) -> np.ndarray:
         """The rows of all epochs, as `fit` draws them from the seed."""
         if epochs not in self._orders:
-            rows, _ = self._data.presentations(shuffled=True)
-            random = np.random.RandomState(self.seed)
-            self._orders[epochs] = np.concatenate([shuffled(rows, random) for _ in range(epochs)])
+            presentations = self._data.presentations(np.random.RandomState(self.seed))
+            drawn = [rows for _ in range(epochs) for rows, _ in presentations.epoch()]
+            self._orders[epochs] = np.concatenate(drawn)
         return self._orders[epochs]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from protolearn.compiled import Compiled
-from protolearn.data import TrainingSet, block_rows, index_type, shuffled
+from protolearn.data import TrainingSet, block_rows
 from protolearn.losses import FieldLoss, Loss, NearestLoss
 from protolearn.metrics import Metric
 from protolearn.metrics.base import Packed
@@ -46,40 +46,37 @@ def online(start: PrototypeSet, data: TrainingSet, objective: Objective, plan: P
     All gradients of a step are taken before anything moves. The loss of an epoch is the mean over its samples, each
     as it was met, without a penalty of the prototypes alone, which acts between blocks of samples.
     """
-    rows, share = data.presentations(shuffled=plan.shuffle)
-    stream = _Stream(start, data, objective, plan, epoch_length=len(rows))
+    presentations = data.presentations(plan.random if plan.shuffle else None)
+    stream = _Stream(start, data, objective, plan, epoch_length=presentations.length)
     watch = LossWatch(plan.tol, plan.watch, make_keeper(plan, data, objective.metric))
     size = block_rows(data.n_features, data.dtype.itemsize, _BLOCK_BYTES, _MOST_BLOCK_ROWS)
     # A call of a kernel costs 0.2 ms, an epoch on a small set less: several epochs go into one call when nobody looks.
-    total = len(rows) if share is None else share.sum()
-    # What is shuffled: the rows themselves, or their places where each has a share beside it.
-    places = rows if share is None else np.arange(len(rows), dtype=index_type(len(rows)))
-    together = 1 if plan.watch or plan.tol is not None else max(1, min(size // len(rows), plan.max_iter // 10))
+    fitting = max(1, min(size // presentations.length, plan.max_iter // 10))
+    together = 1 if plan.watch or plan.tol is not None else fitting
     result = Solution(start)
-    best = (stream.loss_at_start(rows), start) if objective.loss.differentiable else (np.inf, start)
+    looked_at = presentations.sample(_LOOK_AT)
+    best = (stream.loss_at_start(looked_at), start) if objective.loss.differentiable else (np.inf, start)
     loss_before = best[0]
     epoch = 0
     try:
         while epoch < plan.max_iter and not result.message:
             until_look = plan.max_iter if watch.judge is None else plan.check_every - epoch % plan.check_every
             count = min(together, plan.max_iter - epoch, until_look)
-            orders = [shuffled(places, plan.random if plan.shuffle else None) for _ in range(count)]
-            order = orders[0] if count == 1 else np.concatenate(orders)
             losses = np.zeros(count)
-            for first in range(0, len(order), size):
-                part = order[first : first + size]
-                weight = None if share is None else share[part]
-                values = np.empty(len(part))
-                shown = stream.show(part if share is None else rows[part], weight, values)
-                if shown < len(part):
-                    diverged = epoch + (first + shown) // len(rows) + 1
+            first = 0
+            for rows, share in presentations.epochs(count, size):
+                values = np.empty(len(rows))
+                shown = stream.show(rows, share, values)
+                if shown < len(rows):
+                    diverged = epoch + (first + shown) // presentations.length + 1
                     result.message = DIVERGED.format(epoch=diverged, rate=stream.step_size_hint)
                     break
                 # Some epochs in one block, or one epoch in some blocks.
-                losses += (values if weight is None else values * weight).reshape(count, -1).sum(axis=1)
+                losses += (values if share is None else values * share).reshape(count, -1).sum(axis=1)
+                first += len(rows)
             else:
                 epoch += count
-                ended = [watch.ends(loss, stream.packed.prototypes) for loss in losses / total]
+                ended = [watch.ends(loss, stream.packed.prototypes) for loss in losses / presentations.total]
                 if watch.curve[-1] < best[0]:
                     best = (watch.curve[-1], stream.packed.prototypes())
                 if ended[-1]:
@@ -107,11 +104,11 @@ def at_once(
     For many short fits that share `order`, such as those of a grid of settings: 100 epochs over 90 rows take a third of
     the time. None where `online` has more to do: learning diverged, or ended above the loss it began with.
     """
-    rows, _ = data.presentations(shuffled=True)
-    stream = _Stream(start, data, objective, plan, epoch_length=len(rows))
-    before = stream.loss_at_start(rows)
+    presentations = data.presentations(plan.random)
+    stream = _Stream(start, data, objective, plan, epoch_length=presentations.length)
+    before = stream.loss_at_start(presentations.sample(_LOOK_AT))
     values = np.empty(len(order))
-    if stream.show(order, None, values) < len(order) or not values[-len(rows) :].mean() <= before:
+    if stream.show(order, None, values) < len(order) or not values[-presentations.length :].mean() <= before:
         return None
     return stream.packed.prototypes()
 
@@ -168,12 +165,11 @@ class _Stream:
         return metric.pack(prototypes)
 
     def loss_at_start(self, rows: np.ndarray) -> float:
-        """Mean loss of the first prototypes, over an even sample of the rows."""
-        chosen = rows[:: -(-len(rows) // _LOOK_AT)]
-        values = np.full(len(chosen), np.nan)
-        still = np.zeros(len(chosen))
+        """Mean loss of the first prototypes over some rows."""
+        values = np.full(len(rows), np.nan)
+        still = np.zeros(len(rows))
         before = self.packed.positions.copy()
-        self._present(chosen, np.ones(len(chosen)), still, still, np.full(len(chosen), self.objective.slope), values)
+        self._present(rows, np.ones(len(rows)), still, still, np.full(len(rows), self.objective.slope), values)
         # Zero times a coefficient that is not finite would have moved a prototype.
         self.packed.positions[...] = before
         return float(values.mean())
