@@ -62,7 +62,7 @@ def _measure(x, W, D):
 def _pair_epoch(X, rows, y, share, eta, slope, W, labels, starts, limit, loss, parameters, rates, cap, values):
     """As pair_epoch, for prototypes sorted by class."""
     m = labels.shape[0]
-    padded, folded, groups = room_to_search(m, X)
+    padded = room_to_search(m, X)
     samples = np.empty((_AT_A_TIME, X.shape[1]), X.dtype)
     codes = np.empty(_AT_A_TIME, np.int64)
     alpha = parameters[1]
@@ -76,7 +76,7 @@ def _pair_epoch(X, rows, y, share, eta, slope, W, labels, starts, limit, loss, p
         for i in range(m, padded.shape[0]):
             padded[i] = np.inf
         own, d_own = take_nearest(padded, starts[k], starts[k + 1])
-        rival, d_rival = nearest_of(padded, folded, groups)
+        rival, d_rival = nearest_of(padded)
         # A distance that is missing is infinite, and none is below NaN.
         if not (d_own < limit and d_rival < limit):
             return n
@@ -94,8 +94,7 @@ def _pair_epoch(X, rows, y, share, eta, slope, W, labels, starts, limit, loss, p
 def _rule_epoch(X, rows, y, share, eta, slope, W, labels, starts, limit, loss, parameters, rates, cap, values):
     """As rule_epoch."""
     m = labels.shape[0]
-    padded, folded, groups = room_to_search(m, X)
-    seconds, others = np.empty_like(folded), np.empty_like(groups)
+    padded = room_to_search(m, X)
     D = padded[:m]
     samples = np.empty((_AT_A_TIME, X.shape[1]), X.dtype)
     codes = np.empty(_AT_A_TIME, np.int64)
@@ -112,10 +111,10 @@ def _rule_epoch(X, rows, y, share, eta, slope, W, labels, starts, limit, loss, p
         if not all_below(D, limit):
             return n
         if looks_at_second:
-            near, d_near, far, d_far = two_nearest_of(padded, folded, seconds, groups, others)
+            near, d_near, far, d_far = two_nearest_of(padded)
             far_right = labels[far] == k
         else:
-            near, d_near = nearest_of(padded, folded, groups)
+            near, d_near = nearest_of(padded)
             far, d_far, far_right = near, X.dtype.type(np.inf), False
         value, pull, push = loss(d_near, d_far, labels[near] == k, far_right, parameters)
         values[n] = value
