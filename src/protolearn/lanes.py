@@ -1,8 +1,9 @@
-"""Searches in the registers of the processor, of which numba's compiler makes slower code by itself.
+"""Instructions that numba's compiler does not choose by itself: searches in registers, rows asked for in time.
 
 It vectorises a search for the least value only where it may assume that no number is a NaN, and a search for the two
 least not at all. These say which vectors to compare, so that the two least of 64 take a third of the instructions of
-loops with room in memory. Called without a compiler, they are the plain functions that explain them.
+loops with room in memory. Nor does it know which row of a matrix comes next. Called without a compiler, they are the
+plain functions that explain them.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from numba.extending import lower_builtin, type_callable
 # Numbers at a time, two or four vectors of AVX2: one does not wait for the other. Lengths are multiples of it.
 LANES = 16
 
+_CACHE_LINE = 64
 _INDEX = ir.IntType(64)
 
 
@@ -33,6 +35,10 @@ def index_of(D, value):
     return int(np.append(np.flatnonzero(np.equal(D, value)), len(D))[0])
 
 
+def ask_for(X, n):
+    """Have row n of X brought to the cache while other work goes on."""
+
+
 @type_callable(two_least)
 def _type_of_two_least(context: Any) -> Callable:
     return lambda D: types.UniTuple(D.dtype, 2)
@@ -41,6 +47,11 @@ def _type_of_two_least(context: Any) -> Callable:
 @type_callable(index_of)
 def _type_of_index_of(context: Any) -> Callable:
     return lambda D, value: types.int64
+
+
+@type_callable(ask_for)
+def _type_of_ask_for(context: Any) -> Callable:
+    return lambda X, n: types.none
 
 
 @lower_builtin(two_least, types.Array)
@@ -84,6 +95,23 @@ def _index_of(context: Any, builder: ir.IRBuilder, signature: Any, arguments: An
         none = builder.icmp_unsigned("==", bits, _number(0))
         builder.store(builder.select(none, builder.load(found), here), found)
     return builder.load(found)
+
+
+@lower_builtin(ask_for, types.Array, types.Integer)
+def _ask_for(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
+    array = context.make_array(signature.args[0])(context, builder, arguments[0])
+    _, d = cgutils.unpack_tuple(builder, array.shape, 2)
+    row = builder.gep(array.data, [builder.mul(arguments[1], d)])
+    number = ir.IntType(32)
+    prefetch = cgutils.get_or_insert_function(
+        builder.module, ir.FunctionType(ir.VoidType(), [row.type, number, number, number]), "llvm.prefetch.p0"
+    )
+    # To read, into the second cache, since the first is full of prototypes; as data, one cache line after the other.
+    how = [ir.Constant(number, option) for option in (0, 2, 1)]
+    in_line = _number(_CACHE_LINE * 8 // signature.args[0].dtype.bitwidth)
+    with cgutils.for_range_slice(builder, _number(0), d, in_line, _INDEX) as (j, _):
+        builder.call(prefetch, [builder.gep(row, [j]), *how])
+    return context.get_dummy_value()
 
 
 class _Lanes:

@@ -12,12 +12,14 @@ from numba import types
 from numba.extending import overload
 
 from protolearn.compiled import VECTORISED, Choose, compiled, vector, vectorised
+from protolearn.lanes import ask_for
 from protolearn.losses.base import pair_signature, rule_signature
 from protolearn.metrics.euclidean import distances_to_columns, distances_to_rows, move
 from protolearn.searches import all_below, nearest_of, room_to_search, take_nearest, two_nearest_of
 from protolearn.solvers.kernels import in_place_types
 
-# Rows that are copied to one place before they are shown: fetched one by one from all over X, each is waited for.
+# Rows that are copied to one place before they are shown, each asked for so many rows ahead: fetched one by one from
+# all over X, each is waited for.
 _AT_A_TIME = 32
 
 
@@ -70,6 +72,8 @@ def _pair_epoch(X, rows, y, share, eta, slope, W, labels, starts, limit, loss, p
         at = n % _AT_A_TIME
         if at == 0:
             gather(X, y, rows, n, samples, codes)
+        if n + _AT_A_TIME < rows.shape[0]:
+            ask_for(X, rows[n + _AT_A_TIME])
         x = samples[at]
         k = codes[at]
         measure(x, W, padded)
@@ -103,6 +107,8 @@ def _rule_epoch(X, rows, y, share, eta, slope, W, labels, starts, limit, loss, p
         at = n % _AT_A_TIME
         if at == 0:
             gather(X, y, rows, n, samples, codes)
+        if n + _AT_A_TIME < rows.shape[0]:
+            ask_for(X, rows[n + _AT_A_TIME])
         x = samples[at]
         k = codes[at]
         measure(x, W, padded)

@@ -210,7 +210,8 @@ class _Stream:
         self.step += len(rows)
         finite = all(np.isfinite(part).all() for part in packed.unpack(packed.positions, packed.theta))
         if shown == len(rows) and finite:
-            self._shrink(float(np.sum(eta if share is None else eta * share)))
+            if self.objective.regularization > 0:
+                self._shrink(float(np.sum(eta if share is None else eta * share)))
             return shown
         packed.positions[...], packed.theta[...] = before
         return min(shown, len(rows) - 1)
@@ -284,7 +285,7 @@ class _Stream:
         """
         strength = self.objective.regularization
         found = self.packed.prototypes()
-        penalty = self.objective.loss.penalty(found.positions, found.labels) if strength > 0 else None
+        penalty = self.objective.loss.penalty(found.positions, found.labels)
         if penalty is not None:
             moved = found.positions - 0.5 * -np.expm1(-2.0 * strength * time) * penalty[1]
             self.packed.positions[...] = self._pack(found.moved(moved, found.theta)).positions
