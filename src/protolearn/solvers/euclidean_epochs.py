@@ -50,7 +50,7 @@ def gather(X, y, rows, begin, samples, codes):
 
 
 def measure(x, W, D):
-    """All distances; what is behind the last prototype is no distance."""
+    """All distances; what is behind the last prototype is no distance, what is behind the last row of W not touched."""
     (distances_to_rows if W.flags.c_contiguous else distances_to_columns)(x, W, D)
 
 
@@ -77,7 +77,7 @@ def _pair_epoch(X, rows, y, share, eta, slope, W, labels, starts, limit, loss, p
         x = samples[at]
         k = codes[at]
         measure(x, W, padded)
-        for i in range(m, padded.shape[0]):
+        for i in range(m, W.shape[0]):
             padded[i] = np.inf
         own, d_own = take_nearest(padded, starts[k], starts[k + 1])
         rival, d_rival = nearest_of(padded)
@@ -112,7 +112,7 @@ def _rule_epoch(X, rows, y, share, eta, slope, W, labels, starts, limit, loss, p
         x = samples[at]
         k = codes[at]
         measure(x, W, padded)
-        for i in range(m, padded.shape[0]):
+        for i in range(m, W.shape[0]):
             padded[i] = np.inf
         if not all_below(D, limit):
             return n
