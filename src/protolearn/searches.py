@@ -121,7 +121,7 @@ def all_below(D, limit):
     """Whether every distance is below the limit, and a number."""
     # Compared in the number type of the distances: conversions take as long as all the rest.
     most = D.dtype.type(limit)
-    # Noted, not counted, in a number no longer than a distance: to count takes twice as many instructions.
+    # Noted, not counted: LLVM widens each part of a count to 64 bits.
     above = np.int32(0)
     for i in range(D.shape[0]):
         above = above if D[i] < most else np.int32(1)
