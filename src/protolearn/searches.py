@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from protolearn.compiled import inline, vectorised
+from protolearn.lanes import LANES, index_of, two_least
 
 
 @inline
@@ -74,86 +75,33 @@ def least(values):
 
 @inline
 def room_to_search(n_prototypes, X):
-    """Room for distances, padded with infinity to a multiple of 16, and for the two folds that a search makes."""
-    q = (n_prototypes + 15) // 16
-    padded = np.empty(16 * q, X.dtype)
+    """Room for distances, padded with infinity to a multiple of LANES."""
+    padded = np.empty(LANES * ((n_prototypes + LANES - 1) // LANES), X.dtype)
     # By a loop: np.full takes a quarter of a second to compile.
-    for i in range(16 * q):
+    for i in range(padded.shape[0]):
         padded[i] = np.inf
-    return padded, np.empty(4 * q, X.dtype), np.empty(q, X.dtype)
+    return padded
 
 
-@vectorised
-def nearest_of(D, folded, groups):
-    """Index and distance of the nearest, the lowest index on a tie; D is padded with infinity to 16 len(groups).
-
-    A compiler does not vectorise a search for the index of a least value, so two folds first find the value. The loops
-    are those of `fold` and `least`, not calls of them: a function that calls another with its arrays first counts one
-    more user of each, which takes as long as the search among 50.
-    """
-    q = folded.shape[0]
-    for i in range(q):
-        folded[i] = least_of_four(D[i], D[i + q], D[i + 2 * q], D[i + 3 * q])
-    q = groups.shape[0]
-    for i in range(q):
-        groups[i] = least_of_four(folded[i], folded[i + q], folded[i + 2 * q], folded[i + 3 * q])
-    # In two chains, so that one does not wait for the other.
-    a = b = groups[q - 1]
-    for i in range(0, q - 1, 2):
-        a = groups[i] if groups[i] < a else a
-        b = groups[i + 1] if groups[i + 1] < b else b
-    d = a if a < b else b
-    # The lowest index of the value, without a branch that depends on the numbers.
-    last = np.int32(D.shape[0])
-    found = last
-    for i in range(D.shape[0]):
-        candidate = np.int32(i) if D[i] == d else last
-        found = candidate if candidate < found else found
-    return np.int64(found), d
+@inline
+def nearest_of(D):
+    """Index and distance of the nearest, the lowest index on a tie; D is padded with infinity, see `room_to_search`."""
+    d, _ = two_least(D)
+    return index_of(D, d), d
 
 
-@vectorised
-def two_nearest_of(D, firsts, seconds, groups, others):
-    """As `nearest_of`, of the nearest and the second nearest: index and distance of each.
-
-    The folds keep the two least values, so that one search does for both. `firsts` and `seconds` have a quarter of
-    the length of D, `groups` and `others` a quarter of that.
-    """
-    q = firsts.shape[0]
-    for i in range(q):
-        a, b, c, d = D[i], D[i + q], D[i + 2 * q], D[i + 3 * q]
-        low, high = (a, b) if a < b else (b, a)
-        lower, higher = (c, d) if c < d else (d, c)
-        firsts[i] = low if low < lower else lower
-        middle = lower if low < lower else low
-        top = high if high < higher else higher
-        seconds[i] = middle if middle < top else top
-    q = groups.shape[0]
-    for i in range(q):
-        first, second = firsts[i], seconds[i]
-        for k in range(1, 4):
-            other, next_to_it = firsts[i + k * q], seconds[i + k * q]
-            middle = other if first < other else first
-            first = first if first < other else other
-            second = second if second < next_to_it else next_to_it
-            second = second if second < middle else middle
-        groups[i], others[i] = first, second
-    first, second = groups[0], others[0]
-    for i in range(1, q):
-        middle = groups[i] if first < groups[i] else first
-        first = first if first < groups[i] else groups[i]
-        second = second if second < others[i] else others[i]
-        second = second if second < middle else middle
-    last = np.int32(D.shape[0])
-    near = last
-    for i in range(D.shape[0]):
-        candidate = np.int32(i) if D[i] == first else last
-        near = candidate if candidate < near else near
-    far = last
-    for i in range(D.shape[0]):
-        candidate = np.int32(i) if D[i] == second and np.int32(i) != near else last
-        far = candidate if candidate < far else far
-    return np.int64(near), first, np.int64(far), second
+@inline
+def two_nearest_of(D):
+    """As `nearest_of`, of the nearest and the second nearest: index and distance of each."""
+    first, second = two_least(D)
+    near = index_of(D, first)
+    if first < second:
+        return near, first, index_of(D, second), second
+    # As near as each other, which is rare enough to look again.
+    far = near + 1
+    while far < D.shape[0] and D[far] != second:
+        far += 1
+    return near, first, far, second
 
 
 @inline
@@ -173,9 +121,10 @@ def all_below(D, limit):
     """Whether every distance is below the limit, and a number."""
     # Compared in the number type of the distances: conversions take as long as all the rest.
     most = D.dtype.type(limit)
-    above = 0
+    # Noted, not counted: LLVM widens each part of a count to 64 bits.
+    above = np.int32(0)
     for i in range(D.shape[0]):
-        above += not D[i] < most
+        above = above if D[i] < most else np.int32(1)
     return above == 0
 
 

@@ -111,7 +111,7 @@ def test_the_search_by_class_finds_what_the_plain_one_finds(n_prototypes):
         expected = own_and_rival(before[:n_prototypes], labels, 2)
         starts = class_starts(labels)
         own, d_own = take_nearest(padded, starts[2], starts[3])
-        rival, d_rival = nearest_of(padded, np.empty(4 * q), np.empty(q))
+        rival, d_rival = nearest_of(padded)
         assert (own, rival) == expected
         assert np.isinf(padded[starts[2] : starts[3]]).all()
         assert (d_own, d_rival) == tuple(before[list(expected)])

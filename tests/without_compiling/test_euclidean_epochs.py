@@ -5,6 +5,7 @@ import pytest
 
 from problems import RULES
 from protolearn.data import TrainingSet
+from protolearn.lanes import LANES
 from protolearn.losses import LOSSES
 from protolearn.metrics import METRICS
 from protolearn.metrics import euclidean as euclidean_file
@@ -93,28 +94,42 @@ def test_a_rule_moves_what_it_says(rule):
     assert found.loss_curve[0] == pytest.approx(np.mean(values))
 
 
-def test_the_search_for_the_nearest():
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_search_for_the_nearest(dtype):
     rng = np.random.default_rng(0)
-    for n in (2, 16, 31, 50, 130):
-        q = -(-n // 16)
-        padded = np.full(16 * q, np.inf)
-        for _ in range(10):
-            # Whole numbers: ties are frequent.
-            padded[:n] = rng.integers(0, 6, n)
-            i, d = nearest_of(padded, np.empty(4 * q), np.empty(q))
-            assert (i, d) == (padded.argmin(), padded.min())
-            assert least(padded) == padded.min()
-            order = np.argsort(padded, kind="stable")[:2]
-            two = two_nearest_of(padded, np.empty(4 * q), np.empty(4 * q), np.empty(q), np.empty(q))
-            assert two == (order[0], padded[order[0]], order[1], padded[order[1]])
+    for n in range(1, 71):
+        padded = np.full(LANES * -(-n // LANES), np.inf, dtype=dtype)
+        # Whole numbers: ties are frequent. Some rows hold infinities, some distances that are no numbers.
+        for bad in (None, None, np.inf, np.nan):
+            padded[:n] = rng.integers(0, rng.choice([2, 6, 100]), n)
+            if bad is not None:
+                padded[: n - 1][rng.random(n - 1) < 0.3] = bad
+            assert nearest_of(padded) == (np.nanargmin(padded), np.nanmin(padded))
+            assert np.isnan(padded).any() or least(padded) == padded.min()
+            if n > 1 or len(padded) > n:
+                # Numpy sorts what is no number behind infinity.
+                near, far = np.argsort(padded, kind="stable")[:2]
+                assert two_nearest_of(padded) == (near, padded[near], far, padded[far])
+
+
+def test_the_search_among_what_is_no_number():
+    for dtype in (np.float32, np.float64):
+        D = np.full(2 * LANES, np.nan, dtype=dtype)
+        assert nearest_of(D) == (2 * LANES, np.inf)
+        D[20] = np.inf
+        assert nearest_of(D) == (20, np.inf)
+        D[25] = 3.0
+        assert two_nearest_of(D) == (25, 3.0, 20, np.inf)
 
 
 def test_distances_that_are_no_numbers_are_not_below():
-    D = np.ones(20, dtype=np.float32)
-    assert all_below(D, np.inf)
-    for bad in (np.nan, np.inf, 2.0):
-        D[7] = bad
-        assert not all_below(D, 2.0)
+    for dtype in (np.float32, np.float64):
+        for n in range(1, 40):
+            D = np.ones(n, dtype=dtype)
+            assert all_below(D, np.inf)
+            for bad in (np.nan, np.inf, 2.0):
+                D[n // 3] = bad
+                assert not all_below(D, 2.0)
 
 
 def test_a_rule_under_another_metric_runs_through_functions():

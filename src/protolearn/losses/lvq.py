@@ -88,7 +88,9 @@ class CorrectionRule(WindowRule, name="lvq2"):
     @compiled(rule_signature)
     def coefficients(d_near, d_far, near_right, far_right, parameters):
         value = 0.0 if near_right else 1.0
-        if not near_right and far_right and in_window(d_near, d_far, parameters[3]):
+        # Read before anything is decided: numba counts who uses an array that is read on some paths only, at each call.
+        least_ratio = parameters[3]
+        if not near_right and far_right and in_window(d_near, d_far, least_ratio):
             return value, -0.5, 0.5
         return value, 0.0, 0.0
 
@@ -102,7 +104,8 @@ class BorderRule(WindowRule, name="lvq21"):
     @compiled(rule_signature)
     def coefficients(d_near, d_far, near_right, far_right, parameters):
         value = 0.0 if near_right else 1.0
-        if near_right != far_right and in_window(d_near, d_far, parameters[3]):
+        least_ratio = parameters[3]
+        if near_right != far_right and in_window(d_near, d_far, least_ratio):
             return value, 0.5 - value, value - 0.5
         return value, 0.0, 0.0
 
@@ -128,8 +131,9 @@ class StabilisedBorderRule(WindowRule, name="lvq3"):
     @compiled(rule_signature)
     def coefficients(d_near, d_far, near_right, far_right, parameters):
         value = 0.0 if near_right else 1.0
+        least_ratio, little = parameters[3], 0.5 * parameters[4]
         if near_right and far_right:
-            return value, 0.5 * parameters[4], 0.5 * parameters[4]
-        if near_right != far_right and in_window(d_near, d_far, parameters[3]):
+            return value, little, little
+        if near_right != far_right and in_window(d_near, d_far, least_ratio):
             return value, 0.5 - value, value - 0.5
         return value, 0.0, 0.0

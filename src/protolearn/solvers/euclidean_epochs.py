@@ -12,12 +12,14 @@ from numba import types
 from numba.extending import overload
 
 from protolearn.compiled import VECTORISED, Choose, compiled, vector, vectorised
+from protolearn.lanes import ask_for
 from protolearn.losses.base import pair_signature, rule_signature
 from protolearn.metrics.euclidean import distances_to_columns, distances_to_rows, move
 from protolearn.searches import all_below, nearest_of, room_to_search, take_nearest, two_nearest_of
 from protolearn.solvers.kernels import in_place_types
 
-# Rows that are copied to one place before they are shown: fetched one by one from all over X, each is waited for.
+# Rows that are copied to one place before they are shown, each asked for so many rows ahead: fetched one by one from
+# all over X, each is waited for.
 _AT_A_TIME = 32
 
 
@@ -48,7 +50,7 @@ def gather(X, y, rows, begin, samples, codes):
 
 
 def measure(x, W, D):
-    """All distances; what is behind the last prototype is no distance."""
+    """All distances; what is behind the last prototype is no distance, what is behind the last row of W not touched."""
     (distances_to_rows if W.flags.c_contiguous else distances_to_columns)(x, W, D)
 
 
@@ -62,7 +64,7 @@ def _measure(x, W, D):
 def _pair_epoch(X, rows, y, share, eta, slope, W, labels, starts, limit, loss, parameters, rates, cap, values):
     """As pair_epoch, for prototypes sorted by class."""
     m = labels.shape[0]
-    padded, folded, groups = room_to_search(m, X)
+    padded = room_to_search(m, X)
     samples = np.empty((_AT_A_TIME, X.shape[1]), X.dtype)
     codes = np.empty(_AT_A_TIME, np.int64)
     alpha = parameters[1]
@@ -70,13 +72,15 @@ def _pair_epoch(X, rows, y, share, eta, slope, W, labels, starts, limit, loss, p
         at = n % _AT_A_TIME
         if at == 0:
             gather(X, y, rows, n, samples, codes)
+        if n + _AT_A_TIME < rows.shape[0]:
+            ask_for(X, rows[n + _AT_A_TIME])
         x = samples[at]
         k = codes[at]
         measure(x, W, padded)
-        for i in range(m, padded.shape[0]):
+        for i in range(m, W.shape[0]):
             padded[i] = np.inf
         own, d_own = take_nearest(padded, starts[k], starts[k + 1])
-        rival, d_rival = nearest_of(padded, folded, groups)
+        rival, d_rival = nearest_of(padded)
         # A distance that is missing is infinite, and none is below NaN.
         if not (d_own < limit and d_rival < limit):
             return n
@@ -94,8 +98,7 @@ def _pair_epoch(X, rows, y, share, eta, slope, W, labels, starts, limit, loss, p
 def _rule_epoch(X, rows, y, share, eta, slope, W, labels, starts, limit, loss, parameters, rates, cap, values):
     """As rule_epoch."""
     m = labels.shape[0]
-    padded, folded, groups = room_to_search(m, X)
-    seconds, others = np.empty_like(folded), np.empty_like(groups)
+    padded = room_to_search(m, X)
     D = padded[:m]
     samples = np.empty((_AT_A_TIME, X.shape[1]), X.dtype)
     codes = np.empty(_AT_A_TIME, np.int64)
@@ -104,18 +107,20 @@ def _rule_epoch(X, rows, y, share, eta, slope, W, labels, starts, limit, loss, p
         at = n % _AT_A_TIME
         if at == 0:
             gather(X, y, rows, n, samples, codes)
+        if n + _AT_A_TIME < rows.shape[0]:
+            ask_for(X, rows[n + _AT_A_TIME])
         x = samples[at]
         k = codes[at]
         measure(x, W, padded)
-        for i in range(m, padded.shape[0]):
+        for i in range(m, W.shape[0]):
             padded[i] = np.inf
         if not all_below(D, limit):
             return n
         if looks_at_second:
-            near, d_near, far, d_far = two_nearest_of(padded, folded, seconds, groups, others)
+            near, d_near, far, d_far = two_nearest_of(padded)
             far_right = labels[far] == k
         else:
-            near, d_near = nearest_of(padded, folded, groups)
+            near, d_near = nearest_of(padded)
             far, d_far, far_right = near, X.dtype.type(np.inf), False
         value, pull, push = loss(d_near, d_far, labels[near] == k, far_right, parameters)
         values[n] = value

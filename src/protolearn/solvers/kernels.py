@@ -73,7 +73,7 @@ def pair_epoch(
 
     Fewer than all means that a distance was no longer finite or passed `limit`: learning has diverged.
     """
-    padded, folded, groups = room_to_search(labels.shape[0], X)
+    padded = room_to_search(labels.shape[0], X)
     D = padded[: labels.shape[0]]
     chosen = np.empty(2, np.int64)
     pulls = np.empty(2, np.float64)
@@ -86,7 +86,7 @@ def pair_epoch(
             padded[i] = np.inf
         if starts.shape[0] > 0:
             own, d_own = take_nearest(padded, starts[y[n]], starts[y[n] + 1])
-            rival, d_rival = nearest_of(padded, folded, groups)
+            rival, d_rival = nearest_of(padded)
         else:
             own, rival = own_and_rival(D, labels, y[n])
             d_own, d_rival = D[own], D[rival]
@@ -158,8 +158,7 @@ def rule_epoch(
 ):  # fmt: skip
     """As pair_epoch, for a rule of the two nearest prototypes, whatever their classes."""
     m = labels.shape[0]
-    padded, folded, groups = room_to_search(m, X)
-    seconds, others = np.empty_like(folded), np.empty_like(groups)
+    padded = room_to_search(m, X)
     D = padded[:m]
     chosen = np.empty(2, np.int64)
     pulls = np.empty(2, np.float64)
@@ -172,10 +171,10 @@ def rule_epoch(
         if not all_below(D, limit):
             return n
         if parameters[2] > 0.0 and m > 1:
-            near, d_near, far, d_far = two_nearest_of(padded, folded, seconds, groups, others)
+            near, d_near, far, d_far = two_nearest_of(padded)
             far_right = labels[far] == y[n]
         else:
-            near, d_near = nearest_of(padded, folded, groups)
+            near, d_near = nearest_of(padded)
             far, d_far, far_right = near, X.dtype.type(np.inf), False
         value, pull, push = loss(d_near, d_far, labels[near] == y[n], far_right, parameters)
         values[n] = value

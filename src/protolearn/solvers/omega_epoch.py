@@ -159,7 +159,7 @@ def omega_pair_epoch(
     """
     m = labels.shape[0]
     n_slots, rows, d = T.shape
-    padded, folded, groups = room_to_search(m, X)
+    padded = room_to_search(m, X)
     # Few arrays: numba compiles each kind that is made here, and a tenth of a second for each.
     origin, towards, away = np.empty(d, X.dtype), np.empty(d, X.dtype), np.empty((2, d), X.dtype)
     differences, sample, mapped = (
@@ -186,7 +186,7 @@ def omega_pair_epoch(
             multiply(T, s, towards, sample, s)
         distances_after(sample, slot, mapped, padded)
         own, d_own = take_nearest(padded, starts[y[n]], starts[y[n] + 1])
-        rival, d_rival = nearest_of(padded, folded, groups)
+        rival, d_rival = nearest_of(padded)
         if not (d_own < limit and d_rival < limit):
             return n
         value, pull, push = loss(d_own, d_rival, slope[n])

@@ -153,6 +153,7 @@ class _Stream:
         self.gradient = np.zeros(self.packed.theta.shape if learns_metric else (0, 0, 0), dtype=dtype)
         self.rates = np.ones(len(start)) if plan.rates is None else plan.rates.copy()
         self.cap = plan.position_rate if loss.individual_rates else 0.0
+        self._constants: dict[float, np.ndarray] = {}
         if loss.individual_rates and plan.rates is None:
             self.rates[:] = plan.position_rate
 
@@ -167,12 +168,22 @@ class _Stream:
     def loss_at_start(self, rows: np.ndarray) -> float:
         """Mean loss of the first prototypes over some rows."""
         values = np.full(len(rows), np.nan)
-        still = np.zeros(len(rows))
+        whole, still, slope = (self._constant(value, len(rows)) for value in (1.0, 0.0, self.objective.slope))
         before = self.packed.positions.copy()
-        self._present(rows, np.ones(len(rows)), still, still, np.full(len(rows), self.objective.slope), values)
+        self._present(rows, whole, still, still, slope, values)
         # Zero times a coefficient that is not finite would have moved a prototype.
         self.packed.positions[...] = before
         return float(values.mean())
+
+    def _constant(self, value: float, count: int) -> np.ndarray:
+        """So many times one number, from the same memory at each call.
+
+        New memory comes from the system page by page: with all arrays of a call new, LVQ3 on 15,000 rows of 32 spent a
+        tenth of its time on 5,400 pages.
+        """
+        if len(self._constants.get(value, ())) < count:
+            self._constants[value] = np.full(count, value, dtype=np.float64)
+        return self._constants[value][:count]
 
     def show(self, rows: np.ndarray, share: np.ndarray | None, values: np.ndarray) -> int:
         """Present some rows; returns how many of them before learning diverged, and then undoes them all."""
@@ -180,21 +191,23 @@ class _Stream:
         steps = self.step + np.arange(len(rows))
         # A schedule may give one number for all steps.
         factor = np.broadcast_to(np.asarray(plan.schedule(steps, self.end), dtype=np.float64), len(rows))
-        slope = np.full(len(rows), float(self.objective.slope))
+        slope = self._constant(self.objective.slope, len(rows))
         if plan.annealing != 1.0:
             # A coefficient holds the slope as a factor: a slope 403 times the first one (SNPC on letter) would make
             # steps 403 times as long. Accuracy there is 0.13 without the division and 0.94 with it.
             growth = annealed(1.0, plan.annealing, steps)
             factor, slope = factor / growth, slope * growth
-        eta = np.ones(len(rows)) if self.objective.loss.individual_rates else plan.position_rate * factor
+        whole, still = self._constant(1.0, len(rows)), self._constant(0.0, len(rows))
+        eta = whole if self.objective.loss.individual_rates else plan.position_rate * factor
+        rho = plan.metric_rate * factor if plan.metric_rate > 0 else still
         before = packed.positions.copy(), packed.theta.copy()
-        whole = np.ones(len(rows)) if share is None else share
-        eta_or_none = eta if plan.position_rate > 0 else np.zeros(len(rows))
-        shown = self._present(rows, whole, eta_or_none, plan.metric_rate * factor, slope, values)
+        eta_or_none = eta if plan.position_rate > 0 else still
+        shown = self._present(rows, whole if share is None else share, eta_or_none, rho, slope, values)
         self.step += len(rows)
         finite = all(np.isfinite(part).all() for part in packed.unpack(packed.positions, packed.theta))
         if shown == len(rows) and finite:
-            self._shrink(float(np.sum(eta if share is None else eta * share)))
+            if self.objective.regularization > 0:
+                self._shrink(float(np.sum(eta if share is None else eta * share)))
             return shown
         packed.positions[...], packed.theta[...] = before
         return min(shown, len(rows) - 1)
@@ -268,7 +281,7 @@ class _Stream:
         """
         strength = self.objective.regularization
         found = self.packed.prototypes()
-        penalty = self.objective.loss.penalty(found.positions, found.labels) if strength > 0 else None
+        penalty = self.objective.loss.penalty(found.positions, found.labels)
         if penalty is not None:
             moved = found.positions - 0.5 * -np.expm1(-2.0 * strength * time) * penalty[1]
             self.packed.positions[...] = self._pack(found.moved(moved, found.theta)).positions
