@@ -45,30 +45,29 @@ CASE = Case(
     tables=tables,
     draw=draw,
     text="""
-    Epochs are counted as 3 N P d operations, in the processor time of one thread, in turn with numpy's product
-    of two 2000 x 2000 float32 matrices. Fits of the libraries: standardised data, 5 prototypes a class, 30
-    epochs, the k-means start given to every library that takes one (sklvq starts from class means, which costs
-    it accuracy), no step size tuned; an epoch of an L-BFGS solver is one iteration, which may pass over the
-    data more than once. Whatever works in batches and may be the fastest of its side is measured on one core
-    and on both, ours and the peers alike, and the best setting of each counts. LGMLVQ has a matrix for each
-    class (our default; sklvq and sklearn-lvq offer it, prototorch does not) or for each prototype. GMLVQ16 and
-    LGMLVQ16 are both with maps to 16 numbers, ours and prototorch's. The ratio is that of the times of an epoch
-    and sample: the fastest of the peers' settings against the fastest of ours that is no less accurate on the
-    test set, and in the note against the fastest of ours in the peer's number type; where none is as accurate,
-    our most accurate one, and then it is not met however fast. Fits shorter than half a second are repeated for
-    so long, and their mean is one measurement. A fit that would take a minute or more was given fewer epochs,
-    which the note says, and so are fewer rows. R counts the call alone, and draws its samples at random; ours
-    get a new seed for each fit, and the accuracy is the mean over the fits. LOGM and SVC: whole fits, start
-    included; C 16 and gamma 2^-7 are the best of the paper's grid up to gamma 2^-5 on a fifth of the training
-    set that was held out (the paper does not print its choice), and libsvm trains a machine for each pair of
-    classes.
-
-    Some of what is wanted is beyond the machine, whose sgemm does 105 GFLOP/s on one thread and 200 on two. The
-    distances of an LGMLVQ with 50 matrices, of each one triangle, are 50 d^2 operations a sample and epoch: 1.0
-    us on both cores where d is 64, 16 us where d is 256, which alone is about a fiftieth of prototorch's time,
-    or more than twice that; with ten matrices, one a class, they are a fifth. A GMLVQ needs d^2 operations for
-    the distances, d^2 for the gradient and 100 d for the products with the prototypes: where d is 256, 0.8 us
-    on both cores if nothing else took time, of the 1.2 that are a fiftieth of prototorch's.
+    Epochs are counted as 3 N P d operations, in the processor time of one thread, in turn with numpy's
+    product of two 2000 x 2000 float32 matrices. Fits of the libraries: standardised data, 5 prototypes a
+    class, 30 epochs, the k-means start given to every library that takes one (sklvq starts from class means,
+    which costs it accuracy), no step size tuned; an epoch of an L-BFGS solver is one iteration, which may
+    pass over the data more than once. Whatever works in batches and may be the fastest of its side is
+    measured on one core and on both, ours and the peers alike, and the best setting of each counts. LGMLVQ
+    has a matrix for each class (our default; sklvq and sklearn-lvq offer it, prototorch does not) or for each
+    prototype. GMLVQ16 and LGMLVQ16 are both with maps to 16 numbers, ours and prototorch's. The ratio is that
+    of the times of an epoch and sample: the fastest of the peers' settings against the fastest of ours that
+    is no less accurate on the test set, and in the note against the fastest of ours in the peer's number
+    type; where none is as accurate, our most accurate one, and then it is not met however fast. Fits shorter
+    than half a second are repeated for so long, online ones, which draw at random, for two seconds and a
+    half, and their mean is one measurement. A fit that would take a minute or more was given fewer epochs,
+    which the note says, and so are fewer rows. R counts the call alone; ours get a new seed for each fit, and
+    the accuracy is the mean over the fits. LOGM and SVC: whole fits, start included; C 16 and gamma 2^-7 are
+    the best of the paper's grid up to gamma 2^-5 on a fifth of the training set that was held out (the paper
+    does not print its choice), and libsvm trains a machine for each pair of classes. Some of what is wanted
+    is beyond the machine, whose sgemm does 95 GFLOP/s on one thread and 190 on two. A GMLVQ needs d^2
+    operations for the distances, d^2 for the gradient and 100 d for the products with the prototypes: where d
+    is 256, 0.83 us on both cores if nothing else took time, of the 1.2 that are a fiftieth of prototorch's.
+    An LGMLVQ with a matrix a class, ten of them, needs 13 d^2 + 100 d where nothing is ruled out by bounds,
+    as where d is 64: 0.3 us on both cores of the 1.0 that are a fiftieth, the 41,000 variables of L-BFGS as
+    much again, and no call is long enough to hide what it costs to make it.
     """,
     packages=("threadpoolctl",),
 )
