@@ -67,7 +67,9 @@ CASE = Case(
     is 256, 0.83 us on both cores if nothing else took time, of the 1.2 that are a fiftieth of prototorch's.
     An LGMLVQ with a matrix a class, ten of them, needs 13 d^2 + 100 d where nothing is ruled out by bounds,
     as where d is 64: 0.3 us on both cores of the 1.0 that are a fiftieth, the 41,000 variables of L-BFGS as
-    much again, and no call is long enough to hide what it costs to make it.
+    much again, and no call is long enough to hide what it costs to make it. GMLVQ on digits, LGMLVQ on usps
+    and LVQ3 on made are of an EPYC that has AVX2 and no more, the other rows of one with AVX-512; both sides
+    of a ratio are always of one machine and one run.
     """,
     packages=("threadpoolctl",),
 )
