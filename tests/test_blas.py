@@ -5,14 +5,14 @@ import pytest
 from numba import types
 
 from protolearn import blas as module
-from protolearn.blas import add_squares, blas, blas_type, times_lower_triangle
+from protolearn.blas import add_squares, blas, blas_type, multiply, multiply_by_rows, times_lower_triangle
 from protolearn.compiled import compiled, matrix
 
 NUMBERS = [np.dtype(np.float32), np.dtype(np.float64)]
 
 
 @compiled(lambda number: types.void(matrix(number), matrix(number), blas_type("trmm")))
-def multiply(L, X, trmm):
+def times_triangle(L, X, trmm):
     times_lower_triangle(trmm, L, X)
 
 
@@ -28,7 +28,7 @@ def test_the_product_with_a_lower_triangle(shape, dtype):
     X, L = (rng.normal(size=size).astype(dtype) for size in (shape, (shape[1], shape[1])))
     found = X.copy()
     L[np.triu_indices(shape[1], 1)] = np.nan
-    multiply.of(dtype)(L, found, blas("trmm", dtype))
+    times_triangle.of(dtype)(L, found, blas("trmm", dtype))
     np.testing.assert_allclose(found, X @ np.tril(L), atol=1e-4 if dtype == np.float32 else 1e-12)
 
 
@@ -42,7 +42,23 @@ def test_squares_are_added_to_the_lower_triangle(shape, dtype):
     assert (C[np.triu_indices(shape[1], 1)] == 1.0).all()
 
 
-@pytest.mark.parametrize("name", ["trmm", "syrk"])
+@compiled(lambda number: types.void(*(matrix(number),) * 4, blas_type("gemm")))
+def both_products(A, B, plain, by_rows, gemm):
+    multiply(gemm, A, B, plain)
+    multiply_by_rows(gemm, A, np.ascontiguousarray(B.T), by_rows)
+
+
+@pytest.mark.parametrize("dtype", NUMBERS)
+@pytest.mark.parametrize("shape", [(1, 1, 1), (7, 3, 5), (40, 65, 2), (1, 4, 9)])
+def test_products_of_matrices(shape, dtype):
+    rng = np.random.default_rng(0)
+    A, B = rng.normal(size=shape[:2]).astype(dtype), rng.normal(size=shape[1:]).astype(dtype)
+    found = np.full((2, shape[0], shape[2]), np.nan, dtype=dtype)
+    both_products.of(dtype)(A, B, found[0], found[1], blas("gemm", dtype))
+    np.testing.assert_allclose(found, [A @ B, A @ B], atol=1e-4 if dtype == np.float32 else 1e-12)
+
+
+@pytest.mark.parametrize("name", ["trmm", "syrk", "gemm"])
 def test_integers_of_another_width_are_noticed(name, monkeypatch):
     class Wide:
         __pyx_capi__ = {"d" + name: '<capsule object "void (char *, char *, long *, long *)" at 0x1>'}

@@ -23,8 +23,9 @@ _PREFIX = {np.dtype(np.float32): "s", np.dtype(np.float64): "d"}
 _CALLED_WITH = {
     "trmm": "char *, char *, char *, char *, int *, int *, x, x, int *, x, int *",
     "syrk": "char *, char *, int *, int *, x, x, int *, x, x, int *",
+    "gemm": "char *, char *, int *, int *, int *, x, x, int *, x, int *, x, x, int *",
 }
-_LETTERS = np.frombuffer(b"LUN", dtype=np.uint8)
+_LETTERS = np.frombuffer(b"LUNT", dtype=np.uint8)
 
 
 def blas_type(name: str) -> Any:
@@ -93,4 +94,33 @@ def _call_syrk(syrk, A, C, sizes, factors):
     syrk(
         upper, plain, columns, rows, factors.ctypes.data, A.ctypes.data, columns, factors[1:].ctypes.data,
         C.ctypes.data, columns,
+    )  # fmt: skip
+
+
+@inline
+def multiply(gemm, A, B, C):
+    """C <- A B, all in C's order."""
+    # In BLAS's order all are transposed: C' <- B'A'. Sizes of C, what is summed over, and the lengths of rows.
+    sizes = np.array([B.shape[1], A.shape[0], A.shape[1], B.shape[1]], np.int32)
+    _call_gemm(gemm, 2, B, A, C, sizes, np.array([1.0, 0.0]).astype(A.dtype))
+
+
+@inline
+def multiply_by_rows(gemm, A, B, C):
+    """C <- A B', all in C's order."""
+    sizes = np.array([B.shape[0], A.shape[0], A.shape[1], B.shape[1]], np.int32)
+    _call_gemm(gemm, 3, B, A, C, sizes, np.array([1.0, 0.0]).astype(A.dtype))
+
+
+@inline
+def _call_gemm(gemm, letter, B, A, C, sizes, factors):
+    plain, columns, rows, summed = (
+        _LETTERS[2:].ctypes.data,
+        sizes.ctypes.data,
+        sizes[1:].ctypes.data,
+        sizes[2:].ctypes.data,
+    )
+    gemm(
+        _LETTERS[letter:].ctypes.data, plain, columns, rows, summed, factors.ctypes.data, B.ctypes.data,
+        sizes[3:].ctypes.data, A.ctypes.data, summed, factors[1:].ctypes.data, C.ctypes.data, columns,
     )  # fmt: skip

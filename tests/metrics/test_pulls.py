@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 
 from problems import ALL_METRICS, random_problem
+from protolearn.blas import blas
 from protolearn.data import TrainingSet
 from protolearn.metrics import quadratic, scatter
 from protolearn.metrics.omega import Omega
 from protolearn.metrics.pulls import PairPull
-from protolearn.metrics.quadratic import quadratic_forms
-from protolearn.metrics.scatter import lower_squares, scatter_by_slot, scatter_of_entries
+from protolearn.metrics.quadratic import MatrixDistances
+from protolearn.metrics.scatter import add_scatters, lower_squares, scatter_by_slot, scatter_of_entries
 from protolearn.prototypes import PrototypeSet
 
 NUMBERS = [np.float32, np.float64]
@@ -117,15 +118,18 @@ def way(request, monkeypatch):
 
 
 @pytest.mark.parametrize("ends", [[12], [5, 5, 12], [0, 12]])
-@pytest.mark.parametrize("at_a_time", [8, 1 << 18])
-def test_a_scatter_with_weights_of_both_signs_and_zeros(way, ends, at_a_time, monkeypatch):
-    monkeypatch.setattr(scatter, "_NUMBERS_AT_A_TIME", at_a_time)
+@pytest.mark.parametrize("at_a_time", [None, 2])
+def test_a_scatter_with_weights_of_both_signs_and_zeros(way, ends, at_a_time):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(30, 4))
     X.setflags(write=False)
     weights = rng.normal(size=12) * (np.arange(12) % 3 > 0)
     rows = rng.integers(0, 30, 12)
-    found = scatter_of_entries(X, rows, weights, np.array(ends))
+    if at_a_time is None:
+        found = scatter_of_entries(X, rows, weights, np.array(ends))
+    else:
+        found, work = np.zeros((len(ends), 4, 4)), np.empty((at_a_time, 4))
+        add_scatters.of(X.dtype)(X, rows, weights, np.array(ends), blas("syrk", X.dtype), work, found)
     for one, begin, end in zip(found, [0, *ends], ends, strict=False):
         some = X[rows[begin:end]]
         np.testing.assert_allclose(np.tril(one), np.tril((some * weights[begin:end, None]).T @ some), atol=1e-13)
@@ -156,21 +160,37 @@ def test_threads_do_not_change_a_sum_over_blocks(monkeypatch):
 
 
 @pytest.mark.parametrize("dtype", NUMBERS)
-@pytest.mark.parametrize("shape", [(1, 5), (3, 14), (3, 15), (60, 40), (60, 97)])
-def test_quadratic_forms_of_several_matrices(way, shape, dtype):
+@pytest.mark.parametrize("shape", [(1, 5), (3, 14), (3, 15), (60, 40), (60, 97), (2, 300)])
+@pytest.mark.parametrize("each", [1, 2])
+@pytest.mark.parametrize("n_samples", [1, 700])
+def test_distances_under_several_matrices(way, shape, each, n_samples, dtype):
     """By products of features, where there are many matrices of few features, or by a triangle of each."""
     n_matrices, d = shape
     rng = np.random.default_rng(0)
-    matrices = rng.normal(size=(n_matrices, d, d)).astype(dtype)
-    matrices += matrices.transpose(0, 2, 1)
-    X = rng.normal(size=(300, d)).astype(dtype)
-    expected = np.einsum("ni,kij,nj->kn", X, matrices, X, dtype=np.float64)
-    found = quadratic_forms(matrices)(X)
-    assert found.dtype == dtype
-    rtol = 1e-4 if dtype == np.float32 else 1e-12
-    np.testing.assert_allclose(found, expected, atol=rtol * np.abs(expected).max())
+    maps = rng.normal(size=(n_matrices, d, d)) / np.sqrt(d)
+    slot = rng.permutation(np.repeat(np.arange(n_matrices), each)) if each > 1 else np.arange(n_matrices)
+    W, X = rng.normal(size=(len(slot), d)), rng.normal(size=(n_samples, d))
+    matrices = maps.transpose(0, 2, 1) @ maps
+    linear = np.einsum("ijk,ik->ij", matrices[slot], W)
+    expected = np.stack([(((X - m) @ maps[s].T) ** 2).sum(axis=1) for m, s in zip(W, slot, strict=True)])
+    # What stands above the diagonals is not read.
+    matrices[:, *np.triu_indices(d, 1)] = np.nan
+    given = MatrixDistances(
+        matrices.astype(dtype), linear.astype(dtype), np.einsum("ij,ij->i", linear, W).astype(dtype), slot
+    )
+    X = X.astype(dtype)
     X.setflags(write=False)
-    np.testing.assert_allclose(quadratic_forms(matrices)(X[:1]), found[:, :1], rtol=1e2 * rtol)
+    found = given.of(X)
+    assert found.dtype == dtype
+    np.testing.assert_allclose(found, expected, atol=(1e-4 if dtype == np.float32 else 1e-11) * expected.max())
+
+
+def test_a_distance_that_is_no_number_stays_none(way):
+    for each, d in ((1, 3), (1, 40)):
+        given = MatrixDistances(np.repeat(np.eye(d)[None], 3, axis=0), np.zeros((3, d)), np.zeros(3), np.arange(3))
+        X = np.ones((4, d))
+        X[2, each] = np.nan
+        assert (np.isnan(given.of(X)) == [False, False, True, False]).all()
 
 
 @pytest.mark.parametrize("n_features", [5, 96, 97])

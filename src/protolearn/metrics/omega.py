@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +17,6 @@ from protolearn.metrics.base import (
     Metric,
     Packed,
     centred,
-    distances_of,
     expanded_distances,
     fill_signature,
     finish_signature,
@@ -27,7 +25,7 @@ from protolearn.metrics.base import (
     step_signature,
 )
 from protolearn.metrics.pulls import Pull
-from protolearn.metrics.quadratic import half_triangles, quadratic_forms
+from protolearn.metrics.quadratic import MatrixDistances
 from protolearn.metrics.scatter import lower_squares, mapped_scatter_of_differences, scatter_by_slot
 from protolearn.parameters import check_count
 from protolearn.prototypes import PrototypeSet
@@ -100,27 +98,31 @@ class Omega(Metric):
         X, _ = centred(X, prototypes)
         if thin_maps.is_thin(prototypes.theta):
             return thin_maps.distances_after_maps(X, prototypes, kept)
-        forms: _Forms = prototypes.derived(_forms)
-        columns = X.T if kept is None else kept.columns(X)
-        return distances_of(forms.linear @ columns, forms.constants, forms.quadratic(X), prototypes.slot)
+        return prototypes.derived(matrix_distances).of(X)
 
     def distances_of_nearest(
         self, X: np.ndarray, y: np.ndarray, prototypes: PrototypeSet, kept: KeptRows | None = None
     ) -> np.ndarray:
-        bounds = _bounds(prototypes, kept)
+        bounds = self.bounds(prototypes, kept)
         if kept is None or bounds is None:
             return self.distances_by_prototype(X, prototypes, kept)
-        forms: _Forms = prototypes.derived(_forms)
+        forms: MatrixDistances = prototypes.derived(matrix_distances)
         X, _ = centred(X, prototypes)
         columns = kept.columns(X)
         products = forms.linear @ columns
         found = bounded.distances_of_nearest(X, y, columns, products, forms.constants, forms.triangles, bounds)
-        return distances_of(products, forms.constants, forms.quadratic(X), prototypes.slot) if found is None else found
+        return forms.of(X) if found is None else found
+
+    def bounds(self, prototypes: PrototypeSet, kept: KeptRows | None) -> PrototypeSet | None:
+        """What bounds the distances from below, where that saves time."""
+        if kept is None or thin_maps.is_thin(prototypes.theta) or not bounded.pays(prototypes.theta):
+            return None
+        return prototypes.derived(bounded.bounding, kept)
 
     def linear_forms(self, prototypes: PrototypeSet) -> tuple[np.ndarray, np.ndarray] | None:
         if len(prototypes.theta) > 1:
             return None
-        forms: _Forms = prototypes.derived(_forms)
+        forms: MatrixDistances = prototypes.derived(matrix_distances)
         return -2.0 * forms.linear, forms.constants
 
     def distances_of_row(self, prototypes: PrototypeSet) -> Callable[[np.ndarray], np.ndarray]:
@@ -139,8 +141,8 @@ class Omega(Metric):
     def prepare(self, prototypes: PrototypeSet, kept: KeptRows | None = None) -> None:
         if thin_maps.is_thin(prototypes.theta):
             return
-        forms: _Forms = prototypes.derived(_forms)
-        _ = forms.quadratic if _bounds(prototypes, kept) is None else forms.triangles
+        forms: MatrixDistances = prototypes.derived(matrix_distances)
+        _ = forms.arguments if self.bounds(prototypes, kept) is None else forms.triangles
 
     def moments(self, X: np.ndarray, prototypes: PrototypeSet, pull: Pull) -> tuple[np.ndarray, ...]:
         X, _ = centred(X, prototypes)
@@ -158,8 +160,8 @@ class Omega(Metric):
             positions = _by_maps(prototypes, away)
         else:
             theta = mapped_scatter_of_differences(scatter, mixed, W, prototypes)
-            forms: _Forms = prototypes.derived(_forms)
-            positions = forms.by_lambda(away)
+            forms: MatrixDistances = prototypes.derived(matrix_distances)
+            positions = away @ forms.matrices[0] if len(prototypes.theta) == 1 else _by_maps(prototypes, away)
         theta *= 2.0
         return -2.0 * positions, theta
 
@@ -192,54 +194,12 @@ METRICS.add("class_omega", Omega(scope="class"))
 METRICS.add("local_omega", Omega(scope="prototype"))
 
 
-@dataclass(frozen=True)
-class _Forms:
-    """D_i = x' Lambda x - 2 (Lambda m_i)'x + m_i' Lambda m_i, x and m_i from `prototypes.centring`.
-
-    by_lambda : the function of rows, one a prototype, that gives Lambda times each
-    matrices : Lambda of each slot, what stands above the diagonal is not read
-    linear : Lambda m_i, one prototype a row
-    constants : m_i' Lambda m_i
-    """
-
-    by_lambda: Callable[[np.ndarray], np.ndarray]
-    matrices: np.ndarray
-    linear: np.ndarray
-    constants: np.ndarray
-
-    @cached_property
-    def quadratic(self) -> Callable[[np.ndarray], np.ndarray]:
-        """The function of a block that gives x' Lambda x of its rows, one slot a row."""
-        return quadratic_forms(self.matrices)
-
-    @cached_property
-    def triangles(self) -> np.ndarray:
-        """L with x' Lambda x = 2 x'Lx, one slot a matrix."""
-        return half_triangles(self.matrices)
-
-
-def _forms(prototypes: PrototypeSet) -> _Forms:
+def matrix_distances(prototypes: PrototypeSet) -> MatrixDistances:
+    """D_i = x' Lambda x - 2 (Lambda m_i)'x + m_i' Lambda m_i, x and m_i from `prototypes.centring`."""
     W, theta = prototypes.centring[1], prototypes.theta
-    by_lambda: Callable[[np.ndarray], np.ndarray]
-    if len(theta) == 1:
-        matrices = (theta[0].T @ theta[0])[None]
-        by_lambda = partial(_rows_times, matrices[0])
-    else:
-        matrices = lower_squares(theta)
-        by_lambda = partial(_by_maps, prototypes)
-    linear = by_lambda(W)
-    return _Forms(by_lambda, matrices, linear, row_products(W, linear))
-
-
-def _bounds(prototypes: PrototypeSet, kept: KeptRows | None) -> PrototypeSet | None:
-    """What bounds the distances from below, where that saves time."""
-    if kept is None or thin_maps.is_thin(prototypes.theta) or not bounded.pays(prototypes.theta):
-        return None
-    return prototypes.derived(bounded.bounding, kept)
-
-
-def _rows_times(matrix: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    return rows @ matrix
+    matrices = (theta[0].T @ theta[0])[None] if len(theta) == 1 else lower_squares(theta)
+    linear = W @ matrices[0] if len(theta) == 1 else _by_maps(prototypes, W)
+    return MatrixDistances(matrices, linear, row_products(W, linear), prototypes.slot)
 
 
 def _by_maps(prototypes: PrototypeSet, rows: np.ndarray) -> np.ndarray:

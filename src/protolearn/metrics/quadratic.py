@@ -1,127 +1,236 @@
-"""Quadratic forms x'Sx of many rows, with symmetric matrices of which one triangle is enough."""
+"""Distances of many rows under symmetric matrices, of which one triangle is enough.
+
+D_i = x'S x - 2 (S m_i)'x + m_i'S m_i,    S the matrix of prototype i
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numba import types
 
-from protolearn.blas import blas, blas_type, times_lower_triangle
-from protolearn.compiled import VECTORISED, compiled, constant_matrix, matrix, stack, vectorised
+from protolearn.blas import blas, blas_type, multiply, multiply_by_rows, times_lower_triangle
+from protolearn.compiled import compiled, constant_matrix, inline, matrix, stack, vector, vectorised
 from protolearn.data.kept_rows import row_products
 
 # With many matrices of at most so many features one product for all forms takes less time than one for each.
 _MANY_FEATURES = 96
-# Rows whose products of features are made at a time, and numbers of rows that are multiplied by one triangle at a time.
-_ROWS_AT_A_TIME = 256
-_NUMBERS_AT_A_TIME = 1 << 17
+# Rows that are measured at a time: so many, or as many as have so many numbers; what is made of them stays in the cache.
+_ROWS_AT_A_TIME, _NUMBERS_AT_A_TIME = 512, 1 << 17
+# Of those whose products of features are made.
+_ROWS_OF_PRODUCTS = 256
 
-Forms = Callable[[np.ndarray], np.ndarray]
 
+@dataclass(frozen=True)
+class MatrixDistances:
+    """What gives D of any rows.
 
-def quadratic_forms(matrices: np.ndarray) -> Forms:
-    """The function of a block that gives x'Sx of its rows for each of several symmetric S, one matrix a row.
-
-    Of each S what stands above its diagonal is not read.
+    matrices : S, one a slot; what stands above the diagonals is not read
+    linear, constants : S m_i and m_i'S m_i
     """
-    n_matrices, d, _ = matrices.shape
-    if n_matrices > 1 and d <= min(_MANY_FEATURES, 2 * n_matrices + 8):
-        return _by_products_of_features(matrices)
-    return _by_triangles(matrices)
+
+    matrices: np.ndarray
+    linear: np.ndarray
+    constants: np.ndarray
+    slot: np.ndarray
+
+    @cached_property
+    def triangles(self) -> np.ndarray:
+        """L with x'Sx = 2 x'Lx for each S: its lower triangle with half its diagonal, above which is anything."""
+        halves = self.matrices.copy()
+        halves.reshape(len(halves), -1)[:, :: halves.shape[1] + 1] *= 0.5
+        return halves
+
+    @cached_property
+    def arguments(self) -> tuple[Any, ...]:
+        """What `distances_of_some` is called with after the rows; `argument_types` has its types.
+
+        By triangles, half the operations of S x. Or, where matrices are many and features few, by one product for all:
+        D_i is linear in the products x_j x_k of the features and in the features.
+        """
+        n_matrices, d, _ = self.matrices.shape
+        dtype = self.matrices.dtype
+        linear = -2.0 * self.linear
+        triangles, coefficients = self.matrices[:0], np.empty((0, 0), dtype=dtype)
+        if n_matrices > 1 and d <= min(_MANY_FEATURES, 2 * n_matrices + 8):
+            # A matrix a prototype: all in one product.
+            together = n_matrices == len(self.slot) and bool((self.slot == np.arange(n_matrices)).all())
+            coefficients = np.empty((n_matrices, d * (d + 1) // 2 + (d if together else 0)), dtype=dtype)
+            fill_coefficients.of(dtype)(self.matrices, linear, coefficients)
+            linear = linear[:0] if together else linear
+        else:
+            triangles = self.triangles
+        return triangles, coefficients, linear, self.constants, self.slot, blas("gemm", dtype), blas("trmm", dtype)
+
+    def of(self, X: np.ndarray) -> np.ndarray:
+        """D of some rows, one prototype a row, rounding below zero clipped."""
+        dtype = np.result_type(X, self.matrices)
+        if dtype != self.matrices.dtype:
+            return self._astype(dtype).of(X)
+        if not in_compiled_loops(dtype):
+            forms = 2.0 * np.stack([row_products(X, X @ L) for L in np.tril(self.triangles)])
+            return np.maximum(forms[self.slot] - 2.0 * (self.linear @ X.T) + self.constants[:, None], 0.0)
+        D = np.empty((len(self.slot), len(X)), dtype=dtype)
+        fill_distances.of(dtype)(np.ascontiguousarray(X, dtype=dtype), *self.arguments, D)
+        return D
+
+    def _astype(self, dtype: np.dtype) -> MatrixDistances:
+        matrices, linear, constants = (part.astype(dtype) for part in (self.matrices, self.linear, self.constants))
+        return MatrixDistances(matrices, linear, constants, self.slot)
 
 
-def _by_products_of_features(matrices: np.ndarray) -> Forms:
-    """x'Sx is linear in the products x_i x_j of the features: one product of matrices gives all forms.
-
-    For a few rows at a time, whose products of features stay in the cache.
-    """
-    # Each product once: x_i x_j and x_j x_i share a coefficient.
-    rows, columns = np.tril_indices(matrices.shape[1])
-    coefficients = matrices[:, rows, columns] * np.where(rows == columns, 1, 2).astype(matrices.dtype)
-
-    def of_rows(X: np.ndarray) -> np.ndarray:
-        found = np.empty((len(matrices), len(X)), dtype=np.result_type(X, coefficients))
-        memory = np.empty(len(rows) * min(len(X), _ROWS_AT_A_TIME), dtype=X.dtype)
-        for begin in range(0, len(X), _ROWS_AT_A_TIME):
-            part = np.ascontiguousarray(X[begin : begin + _ROWS_AT_A_TIME].T)
-            products = memory[: len(rows) * part.shape[1]].reshape(len(rows), -1)
-            products_of_features.of(X.dtype)(part, products)
-            np.matmul(coefficients, products, out=found[:, begin : begin + _ROWS_AT_A_TIME])
-        return found
-
-    return of_rows
+def in_compiled_loops(dtype: np.dtype) -> bool:
+    """Whether BLAS can be called from them."""
+    return all(blas(name, dtype) is not None for name in ("gemm", "trmm", "syrk"))
 
 
-@compiled(lambda number: types.void(constant_matrix(number), matrix(number)), fastmath=VECTORISED)
-def products_of_features(X, out):
-    """x_i x_j for i >= j, one product a row; X has one feature a row."""
-    at = 0
-    for i in range(X.shape[0]):
-        for j in range(i + 1):
-            one, other, product = X[i], X[j], out[at]
-            for n in range(X.shape[1]):
-                product[n] = one[n] * other[n]
-            at += 1
-
-
-def half_triangles(matrices: np.ndarray) -> np.ndarray:
-    """L with x'Sx = 2 x'Lx for each symmetric S: its lower triangle with half its diagonal, above which is anything."""
-    halves = matrices.copy()
-    halves.reshape(len(halves), -1)[:, :: matrices.shape[1] + 1] *= 0.5
-    return halves
-
-
-def _by_triangles(matrices: np.ndarray) -> Forms:
-    """x'Sx = 2 x'Lx with L the lower triangle of S and half its diagonal: half the operations of S x."""
-    halves = half_triangles(matrices)
-    d = halves.shape[1]
-
-    def of_rows(X: np.ndarray) -> np.ndarray:
-        dtype = np.result_type(X, halves)
-        X = np.ascontiguousarray(X, dtype=dtype)
-        triangles = halves.astype(dtype, copy=False)
-        trmm = blas("trmm", dtype)
-        if trmm is None:
-            return 2.0 * np.stack([row_products(X, X @ np.tril(L)) for L in triangles])
-        found = np.empty((len(triangles), len(X)), dtype=dtype)
-        work = np.empty((max(min(_NUMBERS_AT_A_TIME // d, len(X)), 1), d), dtype=dtype)
-        forms_by_triangles.of(dtype)(X, triangles, trmm, work, found)
-        return found
-
-    return of_rows
+def argument_types(number: Any) -> tuple[Any, ...]:
+    """Those of `MatrixDistances.arguments`."""
+    return (
+        stack(number),  # lower triangles, or none
+        matrix(number),  # coefficients of products of features, one matrix a row, or of these and the features; or none
+        matrix(number),  # coefficients of the features, one prototype a row, or none
+        vector(number),  # constants
+        vector(types.int64),  # slot
+        blas_type("gemm"),
+        blas_type("trmm"),
+    )
 
 
 @compiled(
     lambda number: types.void(
         constant_matrix(number),  # X
-        stack(number),  # lower triangles
-        blas_type("trmm"),
-        matrix(number),  # work, as many rows as are multiplied at a time
-        matrix(number),  # out, one matrix a row
-    ),
-    fastmath=VECTORISED,
+        *argument_types(number),
+        matrix(number),  # D, one prototype a row
+    )
 )
-def forms_by_triangles(X, triangles, trmm, work, out):
-    """2 x'Lx for each lower triangle L; some rows at a time, which stay in the cache for all of them."""
-    for begin in range(0, X.shape[0], work.shape[0]):
-        count = min(work.shape[0], X.shape[0] - begin)
-        for r in range(count):
-            for j in range(X.shape[1]):
-                work[r, j] = X[begin + r, j]
-        for s in range(triangles.shape[0]):
-            times_lower_triangle(trmm, triangles[s], work[:count])
-            forms_and_rows(X, begin, work[:count], out[s])
+def fill_distances(X, triangles, coefficients, linear, constants, slot, gemm, trmm, D):
+    """D of all rows."""
+    most = measured_at_a_time(X, triangles)
+    memory = room_for_rows(X, most, triangles, coefficients, linear, constants)
+    for begin in range(0, X.shape[0], most):
+        end = min(begin + most, X.shape[0])
+        found = distances_of_some(X[begin:end], triangles, coefficients, linear, constants, slot, gemm, trmm, memory)
+        for i in range(D.shape[0]):
+            D[i, begin:end] = found[i]
+
+
+@inline
+def measured_at_a_time(X, triangles):
+    """How many rows are measured at a time."""
+    most = _ROWS_OF_PRODUCTS if triangles.shape[0] == 0 else min(_ROWS_AT_A_TIME, _NUMBERS_AT_A_TIME // X.shape[1])
+    return max(min(most, X.shape[0]), 1)
+
+
+@inline
+def room_for_rows(X, most, triangles, coefficients, linear, constants):
+    """Room for what `distances_of_some` makes of as many rows: the distances, the forms, the rows or their products."""
+    d = X.shape[1]
+    of_rows = d if triangles.shape[0] > 0 else d * (d + 1) // 2 + d
+    return np.empty((constants.shape[0] + triangles.shape[0] + coefficients.shape[0] + of_rows) * most, X.dtype)
+
+
+@inline
+def distances_of_some(X, triangles, coefficients, linear, constants, slot, gemm, trmm, memory):
+    """D of a few rows, one prototype a row, in the memory; what else is made of them lies there too."""
+    n, d = X.shape
+    n_prototypes, n_forms = constants.shape[0], triangles.shape[0] + coefficients.shape[0]
+    D = memory[: n_prototypes * n].reshape((n_prototypes, n))
+    forms = memory[n_prototypes * n : (n_prototypes + n_forms) * n].reshape((n_forms, n))
+    rest = memory[(n_prototypes + n_forms) * n :]
+    if triangles.shape[0] > 0:
+        multiply_by_rows(gemm, linear, X, D)
+        work = rest[: n * d].reshape((n, d))
+        copy_rows(X, work)
+        for s in range(n_forms):
+            times_lower_triangle(trmm, triangles[s], work)
+            forms_and_rows(X, work, forms[s])
+    else:
+        n_features = d * (d + 1) // 2 + d
+        features = rest[: n_features * n].reshape((n_features, n))
+        fill_features(X, features)
+        multiply(gemm, coefficients, features[: coefficients.shape[1]], forms)
+        if linear.shape[0] == 0:
+            for i in range(n_prototypes):
+                put_sum(forms[i], constants[i], D[i])
+            return D
+        multiply(gemm, linear, features[n_features - d :], D)
+    for i in range(n_prototypes):
+        add_sum(forms[slot[i]], constants[i], D[i])
+    return D
+
+
+@compiled(lambda number: types.void(stack(number), matrix(number), matrix(number)))
+def fill_coefficients(matrices, linear, out):
+    """Of the products x_j x_k for k <= j, one matrix a row, and where there is room for them of the features."""
+    d = matrices.shape[1]
+    for s in range(matrices.shape[0]):
+        at = 0
+        for j in range(d):
+            # x_j x_k and x_k x_j share a coefficient.
+            for k in range(j):
+                out[s, at + k] = 2 * matrices[s, j, k]
+            out[s, at + j] = matrices[s, j, j]
+            at += j + 1
+        for j in range(out.shape[1] - at):
+            out[s, at + j] = linear[s, j]
 
 
 @vectorised
-def forms_and_rows(X, begin, work, out):
-    """Twice the inner products of the rows of `work` with those of X from `begin` on, which take their place."""
+def fill_features(X, out):
+    """The products x_j x_k for k <= j of the rows, one product a row, and below them the features."""
+    n, d = X.shape
+    at = out.shape[0] - d
+    for j in range(d):
+        feature = out[at + j]
+        for r in range(n):
+            feature[r] = X[r, j]
+    row = 0
+    for j in range(d):
+        for k in range(j + 1):
+            one, other, product = out[at + j], out[at + k], out[row]
+            for r in range(n):
+                product[r] = one[r] * other[r]
+            row += 1
+
+
+@vectorised
+def put_sum(forms, constant, out):
+    """max(form + constant, 0); NaN stays NaN."""
+    zero = out.dtype.type(0)
+    for n in range(out.shape[0]):
+        d = forms[n] + constant
+        out[n] = zero if d < zero else d
+
+
+@vectorised
+def add_sum(forms, constant, out):
+    """max(out + constant + form, 0), in place; NaN stays NaN."""
+    zero = out.dtype.type(0)
+    for n in range(out.shape[0]):
+        d = (out[n] + constant) + forms[n]
+        out[n] = zero if d < zero else d
+
+
+@vectorised
+def copy_rows(X, out):
+    """All of them."""
+    for r in range(X.shape[0]):
+        for j in range(X.shape[1]):
+            out[r, j] = X[r, j]
+
+
+@vectorised
+def forms_and_rows(X, work, out):
+    """Twice the inner products of the rows of `work` with those of X, which take their place."""
     # A loop that adds up and writes is not vectorised where both arrays lie close together, and rounds otherwise there.
-    for r in range(work.shape[0]):
+    for r in range(X.shape[0]):
         form = X.dtype.type(0)
         for j in range(X.shape[1]):
-            form += X[begin + r, j] * work[r, j]
-        out[begin + r] = 2 * form
+            form += X[r, j] * work[r, j]
+        out[r] = 2 * form
         for j in range(X.shape[1]):
-            work[r, j] = X[begin + r, j]
+            work[r, j] = X[r, j]

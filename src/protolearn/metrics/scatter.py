@@ -6,13 +6,23 @@ import numpy as np
 from numba import types
 
 from protolearn.blas import add_squares, blas, blas_type
-from protolearn.compiled import VECTORISED, compiled, constant_matrix, constant_stack, matrix, stack, vector, vectorised
+from protolearn.compiled import (
+    VECTORISED,
+    compiled,
+    constant_matrix,
+    constant_stack,
+    inline,
+    matrix,
+    stack,
+    vector,
+    vectorised,
+)
 from protolearn.metrics.pulls import Pull, entries_by_slot
 from protolearn.prototypes import PrototypeSet
 from protolearn.threads import in_parts
 
 # Numbers of scaled rows that are multiplied at a time.
-_NUMBERS_AT_A_TIME = 1 << 18
+_NUMBERS_AT_A_TIME = 1 << 17
 
 
 def scatter_by_slot(X: np.ndarray, pull: Pull, prototypes: PrototypeSet) -> np.ndarray:
@@ -29,27 +39,19 @@ def scatter_of_entries(X: np.ndarray, rows: np.ndarray, weights: np.ndarray, end
     d = X.shape[1]
     scatter = np.zeros((len(ends), d, d), dtype=X.dtype)
     syrk = blas("syrk", X.dtype)
-    # numpy knows A'A too, its BLAS is the newer one, but it is called from Python.
-    if syrk is None or len(ends) == 1:
+    if syrk is None:
         for s, end in enumerate(ends.tolist()):
             entries = slice(int(ends[s - 1]) if s else 0, end)
-            A = np.empty((end - entries.start, d), dtype=X.dtype)
-            positive, negative = scale_rows(X, rows[entries], weights[entries], A)
-            squares_of_scaled(A[:positive], A[negative:], scatter[s])
+            part = X[rows[entries]]
+            np.matmul((weights[entries, None] * part).T, part, out=scatter[s])
         return scatter
     work = np.empty((rows_at_a_time(len(rows), d), d), dtype=X.dtype)
     add_scatters.of(X.dtype)(X, rows, weights, ends, syrk, work, scatter)
     return scatter
 
 
-def squares_of_scaled(positive: np.ndarray, negative: np.ndarray, out: np.ndarray) -> None:
-    """A'A of the rows that count as positive, less that of the negative ones."""
-    np.matmul(positive.T, positive, out=out)
-    if len(negative):
-        out -= negative.T @ negative
-
-
-def rows_at_a_time(n_rows: int, n_features: int) -> int:
+@inline
+def rows_at_a_time(n_rows, n_features):
     """How many rows are scaled before they are multiplied."""
     return max(min(_NUMBERS_AT_A_TIME // n_features, n_rows), 1)
 

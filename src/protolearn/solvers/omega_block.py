@@ -1,11 +1,13 @@
-"""The block of `batch` for losses of own and rival under matrices: the same sums, most of them in one call.
+"""The block of `batch` for losses of own and rival under matrices: the same sums in one call.
 
 Each call of a compiled function or of BLAS from Python takes some 10 microseconds and the interpreter's lock twice. A
 block of digits, 1257 x 64 with 50 prototypes, takes 400 microseconds of work, so that with a dozen calls two threads
-take longer than one.
+take longer than one. The distances of a few rows are used where they are made, in the cache.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 from numba import types
@@ -15,9 +17,17 @@ from protolearn.compiled import compiled, constant_matrix, inline, matrix, stack
 from protolearn.losses import FieldLoss
 from protolearn.losses.base import pair_signature
 from protolearn.metrics.base import centred
-from protolearn.metrics.omega import Omega
+from protolearn.metrics.omega import Omega, matrix_distances
 from protolearn.metrics.pulls import add_pairs, sort_entries
-from protolearn.metrics.scatter import add_scatters, rows_at_a_time, scale_rows, squares_of_scaled
+from protolearn.metrics.quadratic import (
+    MatrixDistances,
+    argument_types,
+    distances_of_some,
+    in_compiled_loops,
+    measured_at_a_time,
+    room_for_rows,
+)
+from protolearn.metrics.scatter import add_scatters, rows_at_a_time
 from protolearn.metrics.thin_maps import is_thin
 from protolearn.prototypes import PrototypeSet
 from protolearn.solvers.base import Objective
@@ -30,7 +40,7 @@ def serves(prototypes: PrototypeSet, objective: Objective) -> bool:
         isinstance(objective.metric, Omega)
         and not isinstance(objective.loss, FieldLoss)
         and not is_thin(prototypes.theta)
-        and blas("syrk", prototypes.theta.dtype) is not None
+        and in_compiled_loops(prototypes.theta.dtype)
     )
 
 
@@ -38,60 +48,105 @@ def value_and_moments(
     prototypes: PrototypeSet, objective: Objective, X: np.ndarray, y: np.ndarray, weight: np.ndarray
 ) -> tuple[float, tuple[np.ndarray, ...]]:
     """The sum of the weighted losses, and the moments of `Omega.moments`; NaN and zeros where D is not finite."""
-    dtype, labels = prototypes.positions.dtype, prototypes.labels
-    D = objective.metric.distances_of_nearest(X, y, prototypes, objective.kept)
-    X = np.ascontiguousarray(centred(X, prototypes)[0])
+    dtype, labels, metric = prototypes.positions.dtype, prototypes.labels, objective.metric
+    assert isinstance(metric, Omega)
+    d = X.shape[1]
     first, mass = np.zeros_like(prototypes.positions), np.zeros(len(prototypes), dtype=dtype)
-    n_slots, d = len(prototypes.theta), X.shape[1]
-    scatter = np.zeros((n_slots, d, d), dtype=dtype)
-    # One matrix: all rows are scaled here and multiplied by numpy's BLAS, which is the newer one.
-    work = np.empty((len(X) if n_slots == 1 else rows_at_a_time(2 * len(X), d), d), dtype=dtype)
-    value, positive, negative = pair_sums.of(dtype)(
-        X, D, y, weight, labels, prototypes.slot, objective.loss.coefficients.argument(dtype),
-        objective.parameters(labels), blas("syrk", dtype), work, first, mass, scatter,
-    )  # fmt: skip
-    if n_slots == 1:
-        squares_of_scaled(work[:positive], work[negative:], scatter[0])
-    return value, (first, mass, scatter)
+    scatter = np.zeros((len(prototypes.theta), d, d), dtype=dtype)
+    moments = first, mass, scatter
+    samples = y, weight, labels, objective.loss.coefficients.argument(dtype), objective.parameters(labels)
+    centred_X = np.ascontiguousarray(centred(X, prototypes)[0])
+    syrk = blas("syrk", dtype)
+    if metric.bounds(prototypes, objective.kept) is None:
+        forms: MatrixDistances = prototypes.derived(matrix_distances)
+        return pair_sums.of(dtype)(centred_X, *forms.arguments, *samples, syrk, *moments), moments
+    D = metric.distances_of_nearest(X, y, prototypes, objective.kept)
+    return sums_of_distances.of(dtype)(centred_X, D, prototypes.slot, *samples, syrk, *moments), moments
 
 
-@compiled(
-    lambda number: types.Tuple((types.float64, types.int64, types.int64))(
-        constant_matrix(number),  # X
-        matrix(number),  # D, one prototype a row
+def _types_of_samples(number: Any) -> tuple[Any, ...]:
+    return (
         vector(types.int64),  # y
         vector(types.float64),  # weight
         vector(types.int64),  # labels
-        vector(types.int64),  # slot
         types.FunctionType(pair_signature(number)),
         vector(types.float64),  # parameters
+    )
+
+
+def _types_of_moments(number: Any) -> tuple[Any, ...]:
+    return (
         blas_type("syrk"),
-        matrix(number),  # work
         matrix(number),  # sums of c x
         vector(number),  # sums of c
         stack(number),  # sums of c x x' of each slot
     )
-)
-def pair_sums(X, D, y, weight, labels, slot, loss, parameters, syrk, work, first, mass, scatter):
-    """The weighted losses of a block; its moments are added up, those of x x' in the lower triangles.
 
-    With one slot `work` holds the scaled rows instead: how many of them are positive, where the negative ones begin.
-    """
+
+@compiled(
+    lambda number: types.float64(
+        constant_matrix(number),  # X
+        *argument_types(number),
+        *_types_of_samples(number),
+        *_types_of_moments(number),
+    )
+)
+def pair_sums(
+    X, triangles, coefficients, linear, constants, slot, gemm, trmm, y, weight, labels, loss, parameters, syrk, first,
+    mass, scatter,
+):  # fmt: skip
+    """The weighted losses of a block; its moments are added up, those of x x' in the lower triangles."""
+    n = X.shape[0]
+    pairs, pulls = np.empty((n, 2), np.int32), np.empty((n, 2), X.dtype)
+    most = measured_at_a_time(X, triangles)
+    memory = room_for_rows(X, most, triangles, coefficients, linear, constants)
+    value = 0.0
+    for begin in range(0, n, most):
+        end = min(begin + most, n)
+        D = distances_of_some(X[begin:end], triangles, coefficients, linear, constants, slot, gemm, trmm, memory)
+        value += pair_block(
+            D, y[begin:end], weight[begin:end], labels, loss, parameters, pairs[begin:end], pulls[begin:end]
+        )
+    if not np.isfinite(value):
+        return np.nan
+    add_moments(X, pairs, pulls, slot, syrk, first, mass, scatter)
+    return value
+
+
+@compiled(
+    lambda number: types.float64(
+        constant_matrix(number),  # X
+        matrix(number),  # D, one prototype a row
+        vector(types.int64),  # slot
+        *_types_of_samples(number),
+        *_types_of_moments(number),
+    )
+)
+def sums_of_distances(X, D, slot, y, weight, labels, loss, parameters, syrk, first, mass, scatter):
+    """As `pair_sums`, of distances that are known."""
     n = X.shape[0]
     pairs, pulls = np.empty((n, 2), np.int32), np.empty((n, 2), X.dtype)
     value = pair_block(D, y, weight, labels, loss, parameters, pairs, pulls)
     if not np.isfinite(value):
-        return np.nan, 0, n
+        return np.nan
+    add_moments(X, pairs, pulls, slot, syrk, first, mass, scatter)
+    return value
+
+
+@inline
+def add_moments(X, pairs, pulls, slot, syrk, first, mass, scatter):
+    """Sums of c x and of c for each prototype, of c x x' for each slot."""
+    n, d = X.shape
     add_pairs(X, pairs, pulls, first)
     add_masses(pairs, pulls, mass)
+    work = np.empty((rows_at_a_time(2 * n, d), d), X.dtype)
     if scatter.shape[0] == 1:
-        positive, negative = scale_rows(X, np.arange(n), sums_of_both(pulls), work)
-        return value, positive, negative
+        add_scatters(X, np.arange(n), sums_of_both(pulls), np.full(1, n), syrk, work, scatter)
+        return
     ends = ends_of_slots(pairs, slot, scatter.shape[0])
     rows, sorted_pulls = np.empty(2 * n, np.int64), np.empty(2 * n, X.dtype)
     sort_entries(pairs, pulls, slot, ends.copy(), rows, sorted_pulls)
     add_scatters(X, rows, sorted_pulls, ends, syrk, work, scatter)
-    return value, 0, n
 
 
 @inline
