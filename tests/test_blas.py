@@ -5,7 +5,15 @@ import pytest
 from numba import types
 
 from protolearn import blas as module
-from protolearn.blas import add_squares, blas, blas_type, multiply, multiply_by_rows, times_lower_triangle
+from protolearn.blas import (
+    add_product_of_rows,
+    add_squares,
+    blas,
+    blas_type,
+    multiply,
+    multiply_by_rows,
+    times_lower_triangle,
+)
 from protolearn.compiled import compiled, matrix
 
 NUMBERS = [np.dtype(np.float32), np.dtype(np.float64)]
@@ -42,10 +50,11 @@ def test_squares_are_added_to_the_lower_triangle(shape, dtype):
     assert (C[np.triu_indices(shape[1], 1)] == 1.0).all()
 
 
-@compiled(lambda number: types.void(*(matrix(number),) * 4, blas_type("gemm")))
-def both_products(A, B, plain, by_rows, gemm):
+@compiled(lambda number: types.void(*(matrix(number),) * 5, blas_type("gemm")))
+def three_products(A, B, plain, by_rows, added, gemm):
     multiply(gemm, A, B, plain)
     multiply_by_rows(gemm, A, np.ascontiguousarray(B.T), by_rows)
+    add_product_of_rows(gemm, np.ascontiguousarray(A.T), B, added)
 
 
 @pytest.mark.parametrize("dtype", NUMBERS)
@@ -53,9 +62,10 @@ def both_products(A, B, plain, by_rows, gemm):
 def test_products_of_matrices(shape, dtype):
     rng = np.random.default_rng(0)
     A, B = rng.normal(size=shape[:2]).astype(dtype), rng.normal(size=shape[1:]).astype(dtype)
-    found = np.full((2, shape[0], shape[2]), np.nan, dtype=dtype)
-    both_products.of(dtype)(A, B, found[0], found[1], blas("gemm", dtype))
-    np.testing.assert_allclose(found, [A @ B, A @ B], atol=1e-4 if dtype == np.float32 else 1e-12)
+    found = np.full((3, shape[0], shape[2]), np.nan, dtype=dtype)
+    found[2] = 1.0
+    three_products.of(dtype)(A, B, *found, blas("gemm", dtype))
+    np.testing.assert_allclose(found, [A @ B, A @ B, 1.0 + A @ B], atol=1e-4 if dtype == np.float32 else 1e-12)
 
 
 @pytest.mark.parametrize("name", ["trmm", "syrk", "gemm"])

@@ -101,26 +101,29 @@ def _call_syrk(syrk, A, C, sizes, factors):
 def multiply(gemm, A, B, C):
     """C <- A B, all in C's order."""
     # In BLAS's order all are transposed: C' <- B'A'. Sizes of C, what is summed over, and the lengths of rows.
-    sizes = np.array([B.shape[1], A.shape[0], A.shape[1], B.shape[1]], np.int32)
-    _call_gemm(gemm, 2, B, A, C, sizes, np.array([1.0, 0.0]).astype(A.dtype))
+    sizes = np.array([B.shape[1], A.shape[0], A.shape[1], B.shape[1], A.shape[1]], np.int32)
+    _call_gemm(gemm, 2, 2, B, A, C, sizes, np.array([1.0, 0.0]).astype(A.dtype))
 
 
 @inline
 def multiply_by_rows(gemm, A, B, C):
     """C <- A B', all in C's order."""
-    sizes = np.array([B.shape[0], A.shape[0], A.shape[1], B.shape[1]], np.int32)
-    _call_gemm(gemm, 3, B, A, C, sizes, np.array([1.0, 0.0]).astype(A.dtype))
+    sizes = np.array([B.shape[0], A.shape[0], A.shape[1], B.shape[1], A.shape[1]], np.int32)
+    _call_gemm(gemm, 3, 2, B, A, C, sizes, np.array([1.0, 0.0]).astype(A.dtype))
 
 
 @inline
-def _call_gemm(gemm, letter, B, A, C, sizes, factors):
-    plain, columns, rows, summed = (
-        _LETTERS[2:].ctypes.data,
-        sizes.ctypes.data,
-        sizes[1:].ctypes.data,
-        sizes[2:].ctypes.data,
-    )
+def add_product_of_rows(gemm, A, B, C):
+    """C += A'B, all in C's order: the sum over the rows of both."""
+    sizes = np.array([B.shape[1], A.shape[1], A.shape[0], B.shape[1], A.shape[1]], np.int32)
+    _call_gemm(gemm, 2, 3, B, A, C, sizes, np.array([1.0, 1.0]).astype(A.dtype))
+
+
+@inline
+def _call_gemm(gemm, of_first, of_second, B, A, C, sizes, factors):
+    columns, rows, summed = sizes.ctypes.data, sizes[1:].ctypes.data, sizes[2:].ctypes.data
     gemm(
-        _LETTERS[letter:].ctypes.data, plain, columns, rows, summed, factors.ctypes.data, B.ctypes.data,
-        sizes[3:].ctypes.data, A.ctypes.data, summed, factors[1:].ctypes.data, C.ctypes.data, columns,
+        _LETTERS[of_first:].ctypes.data, _LETTERS[of_second:].ctypes.data, columns, rows, summed, factors.ctypes.data,
+        B.ctypes.data, sizes[3:].ctypes.data, A.ctypes.data, sizes[4:].ctypes.data, factors[1:].ctypes.data,
+        C.ctypes.data, columns,
     )  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -83,7 +83,7 @@ class PrototypeSet:
 
     def moved(self, positions: np.ndarray, theta: np.ndarray) -> PrototypeSet:
         """The same prototypes elsewhere, under other metric parameters."""
-        return replace(self, positions=positions, theta=theta)
+        return PrototypeSet(positions, self.labels, theta, self.slot)
 
     def astype(self, dtype: np.dtype) -> PrototypeSet:
         """The same prototypes in another number type."""

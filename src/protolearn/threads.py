@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache
-from threading import local
+from threading import Lock, Thread, local
 from typing import Any
 
 from threadpoolctl import ThreadpoolController
@@ -88,17 +87,62 @@ def threads_for(multiply_adds: float) -> int:
     return n_threads() if worth_threads(multiply_adds) else 1
 
 
-_HELPERS: list[ThreadPoolExecutor] = []
+class _Helper(Thread):
+    """A thread that does a piece of work when it is given one, and waits for the next.
+
+    Two locks and nothing else: half of a work of 170 microseconds is done after 60 more than it takes, by the threads
+    of concurrent.futures after 200 more.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(name="protolearn", daemon=True)
+        self._given, self._done = Lock(), Lock()
+        self._given.acquire()
+        self._done.acquire()
+        self._work: Callable[[], None] = _nothing
+        self._error: BaseException | None = None
+        self.start()
+
+    def run(self) -> None:
+        """For as long as the process lives."""
+        while True:
+            self._given.acquire()
+            try:
+                self._work()
+            except BaseException as error:
+                self._error = error
+            self._work = _nothing
+            self._done.release()
+
+    def give(self, work: Callable[[], None]) -> None:
+        """A piece of work, to begin at once."""
+        self._work = work
+        self._given.release()
+
+    def end(self) -> BaseException | None:
+        """Wait until it is done; what it raised. Work that has not begun, because others use the machine, is off."""
+        if not self._given.acquire(blocking=False):
+            self._done.acquire()
+        error, self._error, self._work = self._error, None, _nothing
+        return error
+
+
+def _nothing() -> None:
+    """What a helper without work does."""
+
+
+# Threads without work; they are kept, because to start one takes 0.1 ms and its memory comes from the system anew.
+_IDLE: list[_Helper] = []
 # The threads of a process do not live on in its fork.
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_HELPERS.clear)
+    os.register_at_fork(after_in_child=_IDLE.clear)
 
 
-def _helpers() -> ThreadPoolExecutor:
-    """Threads that are kept: to start one takes 0.1 ms, and its memory comes from the system anew."""
-    if not _HELPERS:
-        _HELPERS.append(ThreadPoolExecutor(os.cpu_count() or 1, thread_name_prefix="protolearn"))
-    return _HELPERS[0]
+def _helper() -> _Helper:
+    try:
+        return _IDLE.pop()
+    except IndexError:
+        return _Helper()
 
 
 def in_threads(function: Callable[[Any], Any], items: Iterable[Any], threads: int) -> list[Any]:
@@ -123,15 +167,17 @@ def in_threads(function: Callable[[Any], Any], items: Iterable[Any], threads: in
                 pass
 
     with one_blas_thread():
-        helping = [_helpers().submit(work) for _ in range(min(threads, len(items)) - 1)]
+        helping = [_helper() for _ in range(min(threads, len(items)) - 1)]
+        for helper in helping:
+            helper.give(work)
         try:
             work()
         finally:
-            # One that has not begun, because others use the machine, is not waited for.
-            wait([helper for helper in helping if not helper.cancel()])
-    for helper in helping:
-        if not helper.cancelled():
-            helper.result()
+            errors = [helper.end() for helper in helping]
+            _IDLE.extend(helping)
+    for error in errors:
+        if error is not None:
+            raise error
     return found
 
 

@@ -36,8 +36,8 @@ def test_every_version_learns_iris(iris, version, mode, scope, update):
     shape = {"global": (4, 4), "class": (3, 4, 4), "prototype": (9, 4, 4)}[scope]
     assert model.omega_.shape == shape
     assert np.isfinite(model.omega_).all()
-    # Metrics of one class or prototype are solved apart from each other and have no common scale, and the updates of the
-    # thesis move prototypes so far that after one round the error is 0.06 to 0.33, as k-means began: better than chance.
+    # Metrics of one class or prototype are solved apart from each other and have no common scale. Other updates than
+    # GLVQ's move prototypes so far that a round leaves an error of 0.06 to 0.33, as k-means began: better than chance.
     assert min(model.history_.error) < (0.1 if scope == "global" and update == "glvq" else 0.67)
     assert all(len(values) == 1 for values in vars(model.history_).values())
 

@@ -4,24 +4,31 @@ import numpy as np
 import pytest
 
 from problems import objective_of, random_problem
+from protolearn.metrics.diagonal import Diagonal
 from protolearn.metrics.omega import Omega
-from protolearn.solvers import omega_block
+from protolearn.solvers import omega_block, thin_block
 from protolearn.solvers.batch import coefficients, sums_of_block
 
-METRICS = [Omega(scope=scope, n_components=rows) for scope in ("global", "class", "prototype") for rows in (None, 3)]
+METRICS = [
+    Omega(scope=scope, n_components=rows) for scope in ("global", "class", "prototype") for rows in (None, 5, 3, 2)
+]
 
 
 @pytest.mark.parametrize("metric", METRICS, ids=lambda metric: f"{metric.scope}, {metric.n_components}")
 @pytest.mark.parametrize("loss", ["glvq", "logm", "dsm"])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("offset", [0.0, 20.0])
-def test_the_same_sums(metric, loss, dtype, offset):
-    data, prototypes = random_problem(metric, n_samples=70, dtype=dtype)
+@pytest.mark.parametrize("n_samples", [1, 700])
+def test_the_same_sums(metric, loss, dtype, offset, n_samples):
+    """Full matrices and, where Omega has at most a third as many rows as columns, maps to few numbers."""
+    data, prototypes = random_problem(metric, n_samples=n_samples, dtype=dtype, n_features=9)
     X = data.X + dtype(offset)
     prototypes = prototypes.moved(prototypes.positions + dtype(offset), prototypes.theta)
     weight = np.random.default_rng(0).uniform(0.5, 2.0, len(X))
     objective = objective_of(loss, metric)
-    assert omega_block.serves(prototypes, objective)
+    way, other_way = (omega_block, thin_block)[:: 1 if metric.n_components in (None, 5) else -1]
+    assert way.serves(prototypes, objective)
+    assert not other_way.serves(prototypes, objective)
     found = sums_of_block(prototypes, objective, X, data.y, weight)
     value, _, pull = coefficients(prototypes, X, data.y, weight, objective)
     tolerance = 2e-5 if dtype == np.float32 else 1e-12
@@ -31,13 +38,14 @@ def test_the_same_sums(metric, loss, dtype, offset):
     for one, other in zip(found.moments, wanted, strict=True):
         assert one.dtype == dtype
         # Above the diagonal of the last one is anything.
-        lower = np.tril if one.ndim == 3 else np.asarray
+        lower = np.tril if one.ndim == 3 and way is omega_block else np.asarray
         np.testing.assert_allclose(lower(one), lower(other), atol=tolerance * (1 + np.abs(lower(other)).max()))
 
 
 @pytest.mark.parametrize("scope", ["global", "class"])
-def test_a_distance_that_is_no_number_makes_the_value_none(scope):
-    metric = Omega(scope=scope)
+@pytest.mark.parametrize("n_components", [None, 1])
+def test_a_distance_that_is_no_number_makes_the_value_none(scope, n_components):
+    metric = Omega(scope=scope, n_components=n_components)
     data, prototypes = random_problem(metric, n_samples=20)
     data.X[3, 1] = np.nan
     found = sums_of_block(prototypes, objective_of("glvq", metric), data.X, data.y, np.ones(20))
@@ -45,7 +53,10 @@ def test_a_distance_that_is_no_number_makes_the_value_none(scope):
     assert all((part == 0).all() for part in found.moments)
 
 
-@pytest.mark.parametrize(("loss", "metric"), [("rslvq", Omega()), ("glvq", Omega(n_components=1))])
-def test_other_losses_and_thin_maps_go_another_way(loss, metric):
+@pytest.mark.parametrize(
+    ("loss", "metric"), [("rslvq", Omega()), ("rslvq", Omega(n_components=1)), ("glvq", Diagonal())]
+)
+def test_other_losses_and_metrics_go_another_way(loss, metric):
     _, prototypes = random_problem(metric)
-    assert not omega_block.serves(prototypes, objective_of(loss, metric))
+    for way in (omega_block, thin_block):
+        assert not way.serves(prototypes, objective_of(loss, metric))

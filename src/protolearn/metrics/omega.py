@@ -20,7 +20,6 @@ from protolearn.metrics.base import (
     expanded_distances,
     fill_signature,
     finish_signature,
-    inner_products,
     squared_differences,
     step_signature,
 )
@@ -140,6 +139,7 @@ class Omega(Metric):
 
     def prepare(self, prototypes: PrototypeSet, kept: KeptRows | None = None) -> None:
         if thin_maps.is_thin(prototypes.theta):
+            prototypes.derived(thin_maps.mapped_positions)
             return
         forms: MatrixDistances = prototypes.derived(matrix_distances)
         _ = forms.arguments if self.bounds(prototypes, kept) is None else forms.triangles
@@ -166,9 +166,9 @@ class Omega(Metric):
         return -2.0 * positions, theta
 
     def project(self, theta: np.ndarray) -> np.ndarray:
-        squares = inner_products(theta, theta)
-        scale = np.sqrt(self.total(theta.shape[2]) / np.where(squares > 0, squares, 1.0))
-        return (theta * scale).astype(theta.dtype, copy=False)
+        found = np.empty(theta.shape, dtype=theta.dtype)
+        scale_to_trace.of(theta.dtype)(np.ascontiguousarray(theta), self.total(theta.shape[2]), found)
+        return found
 
     def free(self, raw: np.ndarray, theta: np.ndarray, gradient: np.ndarray, share: float, out: np.ndarray) -> None:
         free_gradient.of(theta.dtype)(raw, theta, gradient, self.total(theta.shape[2]), share, out)
@@ -214,6 +214,29 @@ def _by_maps(prototypes: PrototypeSet, rows: np.ndarray) -> np.ndarray:
     for s, members in prototypes.groups:
         found[members] = (rows[members] @ theta[s].T) @ theta[s]
     return found
+
+
+@compiled(
+    lambda number: types.void(
+        constant_stack(number),  # raw
+        types.float64,  # total
+        stack(number),  # out
+    ),
+    fastmath=VECTORISED,
+)
+def scale_to_trace(raw, total, out):
+    """Each slot scaled so that the sum of its squares is the total; one of zeros stays as it is."""
+    for s in range(raw.shape[0]):
+        squares = 0.0
+        for r in range(raw.shape[1]):
+            one = raw.dtype.type(0)
+            for j in range(raw.shape[2]):
+                one += raw[s, r, j] * raw[s, r, j]
+            squares += one
+        scale = raw.dtype.type(np.sqrt(total / squares) if squares > 0 else 1.0)
+        for r in range(raw.shape[1]):
+            for j in range(raw.shape[2]):
+                out[s, r, j] = raw[s, r, j] * scale
 
 
 @compiled(

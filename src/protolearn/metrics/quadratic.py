@@ -18,7 +18,7 @@ from protolearn.data.kept_rows import row_products
 
 # With many matrices of at most so many features one product for all forms takes less time than one for each.
 _MANY_FEATURES = 96
-# Rows that are measured at a time: so many, or as many as have so many numbers; what is made of them stays in the cache.
+# Rows that are measured at a time: so many, or as many as have so many numbers, which stay in the cache.
 _ROWS_AT_A_TIME, _NUMBERS_AT_A_TIME = 512, 1 << 17
 # Of those whose products of features are made.
 _ROWS_OF_PRODUCTS = 256

@@ -146,13 +146,10 @@ def mapped_scatter_of_differences(
 def _scatter_of_differences(scatter: np.ndarray, mixed: np.ndarray, W: np.ndarray, slot: np.ndarray) -> np.ndarray:
     """c x x' over the samples, less x m' + m x' - m m' over the prototypes of the slot; the slots from 0 on."""
     found = scatter.astype(W.dtype)
-    if len(found) == 1:
-        crossed = mixed.T @ W
-        found[0] -= crossed
-        found[0] -= crossed.T
-    else:
+    crossed = mixed.T @ W if len(found) == 1 else np.empty((0, 0), dtype=W.dtype)
+    if len(found) > 1:
         subtract_crossed.of(W.dtype)(mixed, W, slot, found)
-    fill_upper_triangles.of(W.dtype)(found)
+    complete_triangles.of(W.dtype)(crossed, found)
     return found
 
 
@@ -176,13 +173,20 @@ def subtract_crossed(mixed, W, slot, out):
                 row[j] -= x[r] * m[j] + m[r] * x[j]
 
 
-@compiled(lambda number: types.void(stack(number)))
-def fill_upper_triangles(out):
-    """What stands above the diagonals: the same as below. In tiles, so that a line of the cache is written once."""
+@compiled(lambda number: types.void(matrix(number), stack(number)))
+def complete_triangles(crossed, out):
+    """What stands above the diagonals: the same as below, less `crossed` and its transpose, where they are given.
+
+    In tiles, so that a line of the cache is written once.
+    """
     d = out.shape[1]
     for s in range(out.shape[0]):
         for first in range(0, d, 16):
             for last in range(0, first + 16, 16):
                 for r in range(first, min(first + 16, d)):
-                    for j in range(last, min(last + 16, r)):
-                        out[s, j, r] = out[s, r, j]
+                    for j in range(last, min(last + 16, r + 1)):
+                        value = out[s, r, j]
+                        if crossed.shape[0] > 0:
+                            value -= crossed[r, j] + crossed[j, r]
+                        out[s, r, j] = value
+                        out[s, j, r] = value

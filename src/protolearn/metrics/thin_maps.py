@@ -9,7 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
-from protolearn.compiled import compiled, matrix, vector, vectorised
+from protolearn.blas import multiply, multiply_by_rows
+from protolearn.compiled import compiled, inline, matrix, vector, vectorised
 from protolearn.data.kept_rows import KeptRows
 from protolearn.metrics.base import expanded_distances
 from protolearn.metrics.pulls import Pull, entries_by_slot
@@ -90,6 +91,34 @@ def add_squares_of_one(one, a, out):
     """out += (one - a)^2."""
     for n in range(out.shape[0]):
         out[n] += (one[n] - a) * (one[n] - a)
+
+
+@inline
+def mapped_rows_and_distances(X, maps, mapped, lengths, slot, gemm, Z, D):
+    """The maps of a few rows, one number a row, and their distances, one prototype a row.
+
+    maps : all maps, one below the other
+    mapped, lengths : each prototype by its own map, and its squared length there
+    """
+    multiply_by_rows(gemm, maps, X, Z)
+    if Z.shape[0] > mapped.shape[1]:
+        squared_differences_of_parts(Z, mapped, slot, 0, D)
+        return
+    multiply(gemm, mapped, Z, D)
+    squares = np.zeros(X.shape[0], X.dtype)
+    for k in range(Z.shape[0]):
+        add_squares_of_one(Z[k], X.dtype.type(0), squares)
+    for i in range(D.shape[0]):
+        expand(squares, lengths[i], D[i])
+
+
+@vectorised
+def expand(squares, length, products):
+    """max(squares - 2 products + length, 0) in place of the products; NaN stays NaN."""
+    number = products.dtype.type
+    for n in range(products.shape[0]):
+        d = (squares[n] - number(2) * products[n]) + length
+        products[n] = number(0) if d < number(0) else d
 
 
 def scatter_by_slot(X: np.ndarray, pull: Pull, prototypes: PrototypeSet) -> np.ndarray:

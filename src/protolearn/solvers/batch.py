@@ -13,7 +13,7 @@ from protolearn.losses import FieldLoss
 from protolearn.metrics import Metric
 from protolearn.metrics.pulls import PairPull, Pull
 from protolearn.prototypes import PrototypeSet
-from protolearn.solvers import omega_block
+from protolearn.solvers import omega_block, thin_block
 from protolearn.solvers.base import Objective
 from protolearn.solvers.kernels import field_block, pair_block
 
@@ -97,8 +97,10 @@ def sums_of_block(
     prototypes: PrototypeSet, objective: Objective, X: np.ndarray, y: np.ndarray, weight: np.ndarray
 ) -> BlockSums:
     """Losses and moments of one dense block."""
-    if omega_block.serves(prototypes, objective):
-        value, moments = omega_block.value_and_moments(prototypes, objective, X, y, weight)
+    for way in (omega_block, thin_block):
+        if way.serves(prototypes, objective):
+            value, moments = way.value_and_moments(prototypes, objective, X, y, weight)
+            break
     else:
         value, _, pull = coefficients(prototypes, X, y, weight, objective)
         moments = objective.metric.moments(X, prototypes, pull)

@@ -64,7 +64,8 @@ def value_and_moments(
     return sums_of_distances.of(dtype)(centred_X, D, prototypes.slot, *samples, syrk, *moments), moments
 
 
-def _types_of_samples(number: Any) -> tuple[Any, ...]:
+def types_of_samples(number: Any) -> tuple[Any, ...]:
+    """Classes and weights of the samples, those of the prototypes, and the loss."""
     return (
         vector(types.int64),  # y
         vector(types.float64),  # weight
@@ -87,7 +88,7 @@ def _types_of_moments(number: Any) -> tuple[Any, ...]:
     lambda number: types.float64(
         constant_matrix(number),  # X
         *argument_types(number),
-        *_types_of_samples(number),
+        *types_of_samples(number),
         *_types_of_moments(number),
     )
 )
@@ -118,7 +119,7 @@ def pair_sums(
         constant_matrix(number),  # X
         matrix(number),  # D, one prototype a row
         vector(types.int64),  # slot
-        *_types_of_samples(number),
+        *types_of_samples(number),
         *_types_of_moments(number),
     )
 )
