@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
-from protolearn.blas import multiply, multiply_by_rows
+from protolearn.blas import multiply_by_rows
 from protolearn.compiled import compiled, inline, matrix, vector, vectorised
 from protolearn.data.kept_rows import KeptRows
 from protolearn.metrics.base import expanded_distances
@@ -94,22 +94,27 @@ def add_squares_of_one(one, a, out):
 
 
 @inline
-def mapped_rows_and_distances(X, maps, mapped, lengths, slot, gemm, Z, D):
-    """The maps of a few rows, one number a row, and their distances, one prototype a row.
+def map_and_measure(X, omega, mapped, lengths, gemm, Z, D):
+    """A few rows after one map, one a row, and their distances, one prototype a row.
 
-    maps : all maps, one below the other
-    mapped, lengths : each prototype by its own map, and its squared length there
+    mapped, lengths : the prototypes after the map, and their squared lengths there
     """
-    multiply_by_rows(gemm, maps, X, Z)
-    if Z.shape[0] > mapped.shape[1]:
-        squared_differences_of_parts(Z, mapped, slot, 0, D)
-        return
-    multiply(gemm, mapped, Z, D)
-    squares = np.zeros(X.shape[0], X.dtype)
-    for k in range(Z.shape[0]):
-        add_squares_of_one(Z[k], X.dtype.type(0), squares)
+    multiply_by_rows(gemm, X, omega, Z)
+    multiply_by_rows(gemm, mapped, Z, D)
+    squares = np.empty(X.shape[0], X.dtype)
+    for n in range(Z.shape[0]):
+        squares[n] = sum_of_squares(Z[n])
     for i in range(D.shape[0]):
         expand(squares, lengths[i], D[i])
+
+
+@vectorised
+def sum_of_squares(numbers):
+    """Of a few of them."""
+    total = numbers.dtype.type(0)
+    for j in range(numbers.shape[0]):
+        total += numbers[j] * numbers[j]
+    return total
 
 
 @vectorised

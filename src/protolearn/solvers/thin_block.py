@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
-from protolearn.blas import add_product_of_rows, blas, blas_type
+from protolearn.blas import add_product_of_rows, blas, blas_type, multiply_by_rows
 from protolearn.compiled import compiled, constant_matrix, inline, matrix, stack, vector, vectorised
 from protolearn.data.kept_rows import row_products
 from protolearn.losses import FieldLoss
@@ -16,7 +16,7 @@ from protolearn.metrics.base import centred
 from protolearn.metrics.omega import Omega
 from protolearn.metrics.pulls import add_pairs
 from protolearn.metrics.quadratic import in_compiled_loops
-from protolearn.metrics.thin_maps import is_thin, mapped_positions, mapped_rows_and_distances
+from protolearn.metrics.thin_maps import is_thin, map_and_measure, mapped_positions, squared_differences_of_parts
 from protolearn.prototypes import PrototypeSet
 from protolearn.solvers.base import Objective
 from protolearn.solvers.kernels import pair_block
@@ -71,42 +71,47 @@ def value_and_moments(
 def thin_sums(X, maps, mapped, lengths, slot, y, weight, labels, loss, parameters, gemm, first, mass, scatter):
     """The weighted losses of a block; its moments are added up."""
     n, r = X.shape[0], mapped.shape[1]
-    sides = 2 if scatter.shape[0] > 1 else 1
+    one_map = scatter.shape[0] == 1
     pairs, pulls = np.empty((n, 2), np.int32), np.empty((n, 2), X.dtype)
-    pulled = np.empty((n * sides, r), X.dtype)
+    pulled = np.empty((0 if one_map else 2 * n, r), X.dtype)
     most = max(min(_MOST_ROWS, _NUMBERS_AT_A_TIME // maps.shape[0], n), min(n, _FEWEST_ROWS), 1)
     of_rows, of_distances = np.empty(maps.shape[0] * most, X.dtype), np.empty(labels.shape[0] * most, X.dtype)
     value = 0.0
     for begin in range(0, n, most):
         end = min(begin + most, n)
-        Z = of_rows[: maps.shape[0] * (end - begin)].reshape((maps.shape[0], end - begin))
-        D = of_distances[: labels.shape[0] * (end - begin)].reshape((labels.shape[0], end - begin))
-        mapped_rows_and_distances(X[begin:end], maps, mapped, lengths, slot, gemm, Z, D)
+        count, some = end - begin, X[begin:end]
+        D = of_distances[: labels.shape[0] * count].reshape((labels.shape[0], count))
+        Z = of_rows[: maps.shape[0] * count].reshape((count, r) if one_map else (maps.shape[0], count))
+        if one_map:
+            map_and_measure(some, maps, mapped, lengths, gemm, Z, D)
+        else:
+            multiply_by_rows(gemm, maps, some, Z)
+            squared_differences_of_parts(Z, mapped, slot, 0, D)
         value += pair_block(
             D, y[begin:end], weight[begin:end], labels, loss, parameters, pairs[begin:end], pulls[begin:end]
         )
         if not np.isfinite(value):
+            scatter[:] = 0
             return np.nan
-        if sides == 1:
-            scale_columns(Z, pulls[begin:end], pulled[begin:end])
+        if one_map:
+            scale_rows_by_both(pulls[begin:end], Z)
+            add_product_of_rows(gemm, Z, some, scatter[0])
         else:
             take_columns(Z, pairs[begin:end], pulls[begin:end], slot, pulled[2 * begin : 2 * end])
     add_pairs(X, pairs, pulls, first)
     add_masses(pairs, pulls, mass)
-    if sides == 1:
-        add_product_of_rows(gemm, pulled, X, scatter[0])
-    else:
+    if not one_map:
         add_by_slot(X, pairs, pulled, slot, gemm, scatter)
     return value
 
 
 @vectorised
-def scale_columns(Z, pulls, out):
-    """The sum of both coefficients of each sample times its column of Z, one sample a row."""
-    for n in range(out.shape[0]):
+def scale_rows_by_both(pulls, Z):
+    """Each row times the sum of both coefficients of its sample."""
+    for n in range(Z.shape[0]):
         c = pulls[n, 0] + pulls[n, 1]
-        for k in range(out.shape[1]):
-            out[n, k] = c * Z[k, n]
+        for k in range(Z.shape[1]):
+            Z[n, k] *= c
 
 
 @vectorised
