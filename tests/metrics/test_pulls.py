@@ -119,17 +119,19 @@ def way(request, monkeypatch):
 
 @pytest.mark.parametrize("ends", [[12], [5, 5, 12], [0, 12]])
 @pytest.mark.parametrize("at_a_time", [None, 2])
-def test_a_scatter_with_weights_of_both_signs_and_zeros(way, ends, at_a_time):
+@pytest.mark.parametrize("n_features", [4, 100])
+def test_a_scatter_with_weights_of_both_signs_and_zeros(way, ends, at_a_time, n_features):
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(30, 4))
+    X = rng.normal(size=(30, n_features))
     X.setflags(write=False)
     weights = rng.normal(size=12) * (np.arange(12) % 3 > 0)
     rows = rng.integers(0, 30, 12)
     if at_a_time is None:
         found = scatter_of_entries(X, rows, weights, np.array(ends))
     else:
-        found, work = np.zeros((len(ends), 4, 4)), np.empty((at_a_time, 4))
-        add_scatters.of(X.dtype)(X, rows, weights, np.array(ends), blas("syrk", X.dtype), work, found)
+        found, work = np.zeros((len(ends), n_features, n_features)), np.empty((2 * at_a_time, n_features))
+        functions = blas("gemm", X.dtype), blas("syrk", X.dtype)
+        add_scatters.of(X.dtype)(X, rows, weights, np.array(ends), *functions, work, found)
     for one, begin, end in zip(found, [0, *ends], ends, strict=False):
         some = X[rows[begin:end]]
         np.testing.assert_allclose(np.tril(one), np.tril((some * weights[begin:end, None]).T @ some), atol=1e-13)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
-from protolearn.blas import add_squares, blas, blas_type
+from protolearn.blas import add_product_of_rows, add_squares, blas, blas_type
 from protolearn.compiled import (
     VECTORISED,
     compiled,
@@ -21,8 +21,10 @@ from protolearn.metrics.pulls import Pull, entries_by_slot
 from protolearn.prototypes import PrototypeSet
 from protolearn.threads import in_parts
 
-# Numbers of scaled rows that are multiplied at a time.
-_NUMBERS_AT_A_TIME = 1 << 17
+# Rows that are multiplied at a time: so many, or as many as have so many numbers.
+_ROWS_AT_A_TIME, _NUMBERS_AT_A_TIME = 512, 1 << 17
+# Features up to which one product of two matrices takes less time than A'A of two parts.
+_FEW_FEATURES = 96
 
 
 def scatter_by_slot(X: np.ndarray, pull: Pull, prototypes: PrototypeSet) -> np.ndarray:
@@ -32,28 +34,32 @@ def scatter_by_slot(X: np.ndarray, pull: Pull, prototypes: PrototypeSet) -> np.n
 
 
 def scatter_of_entries(X: np.ndarray, rows: np.ndarray, weights: np.ndarray, ends: np.ndarray) -> np.ndarray:
-    """Sums of weight x x', those of slot s over the entries ends[s - 1] to ends[s]; above the diagonal is anything.
-
-    Positive and negative weights apart, each as A'A with A = sqrt(|weight|) x: half the operations of (weight x)' x.
-    """
+    """Sums of weight x x', those of slot s over the entries ends[s - 1] to ends[s]; above the diagonal is anything."""
     d = X.shape[1]
     scatter = np.zeros((len(ends), d, d), dtype=X.dtype)
-    syrk = blas("syrk", X.dtype)
-    if syrk is None:
+    gemm, syrk = blas("gemm", X.dtype), blas("syrk", X.dtype)
+    if gemm is None or syrk is None:
         for s, end in enumerate(ends.tolist()):
             entries = slice(int(ends[s - 1]) if s else 0, end)
             part = X[rows[entries]]
             np.matmul((weights[entries, None] * part).T, part, out=scatter[s])
         return scatter
-    work = np.empty((rows_at_a_time(len(rows), d), d), dtype=X.dtype)
-    add_scatters.of(X.dtype)(X, rows, weights, ends, syrk, work, scatter)
+    add_scatters.of(X.dtype)(X, rows, weights, ends, gemm, syrk, room_for_scatters(X, len(rows), len(ends)), scatter)
     return scatter
 
 
 @inline
-def rows_at_a_time(n_rows, n_features):
-    """How many rows are scaled before they are multiplied."""
-    return max(min(_NUMBERS_AT_A_TIME // n_features, n_rows), 1)
+def room_for_scatters(X, n_entries, n_slots):
+    """Room for the rows that `add_scatters` multiplies at a time, where it weighs them twice."""
+    d = X.shape[1]
+    most = max(min(_ROWS_AT_A_TIME, _NUMBERS_AT_A_TIME // d, n_entries), 1)
+    return np.empty((2 * most if weighs_rows(d, n_slots) else most, d), X.dtype)
+
+
+@inline
+def weighs_rows(n_features, n_slots):
+    """Whether sums are products of two matrices."""
+    return n_slots > 1 and n_features <= _FEW_FEATURES
 
 
 @compiled(
@@ -62,24 +68,49 @@ def rows_at_a_time(n_rows, n_features):
         vector(types.int64),  # rows
         vector(number),  # weights
         vector(types.int64),  # ends
+        blas_type("gemm"),
         blas_type("syrk"),
-        matrix(number),  # work, as many rows as are multiplied at a time
+        matrix(number),  # work, of `room_for_scatters`
         stack(number),  # out
     ),
     fastmath=VECTORISED,
 )
-def add_scatters(X, rows, weights, ends, syrk, work, out):
-    """Add the sums of weight x x' of the entries of each slot to its lower triangle."""
+def add_scatters(X, rows, weights, ends, gemm, syrk, work, out):
+    """Add the sums of weight x x' of the entries of each slot, at least to its lower triangle.
+
+    Positive and negative weights apart, each as A'A with A = sqrt(|weight|) x: half the operations of (weight x)'x.
+    That all the same where slots are several and features few: twice as many rows at a time then take less time.
+    """
+    weighs = weighs_rows(X.shape[1], out.shape[0])
+    most = work.shape[0] // 2 if weighs else work.shape[0]
     begin = 0
     for s in range(ends.shape[0]):
         while begin < ends[s]:
-            end = min(begin + work.shape[0], ends[s])
-            positive, negative = scale_rows(X, rows[begin:end], weights[begin:end], work)
+            end = min(begin + most, ends[s])
+            some = rows[begin:end]
+            if weighs:
+                weighted, plain = work[: end - begin], work[most : most + end - begin]
+                weigh_rows(X, some, weights[begin:end], weighted, plain)
+                add_product_of_rows(gemm, weighted, plain, out[s])
+                begin = end
+                continue
+            positive, negative = scale_rows(X, some, weights[begin:end], work)
             if positive > 0:
                 add_squares(syrk, work[:positive], 1.0, out[s])
             if negative < end - begin:
                 add_squares(syrk, work[negative : end - begin], -1.0, out[s])
             begin = end
+
+
+@vectorised
+def weigh_rows(X, rows, weights, weighted, plain):
+    """Some rows, and weight times each."""
+    for n in range(rows.shape[0]):
+        row = rows[n]
+        for j in range(X.shape[1]):
+            plain[n, j] = X[row, j]
+        for j in range(X.shape[1]):
+            weighted[n, j] = weights[n] * X[row, j]
 
 
 def lower_squares(maps: np.ndarray) -> np.ndarray:

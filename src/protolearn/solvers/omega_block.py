@@ -27,7 +27,7 @@ from protolearn.metrics.quadratic import (
     measured_at_a_time,
     room_for_rows,
 )
-from protolearn.metrics.scatter import add_scatters, rows_at_a_time
+from protolearn.metrics.scatter import add_scatters, room_for_scatters
 from protolearn.metrics.thin_maps import is_thin
 from protolearn.prototypes import PrototypeSet
 from protolearn.solvers.base import Objective
@@ -61,7 +61,9 @@ def value_and_moments(
         forms: MatrixDistances = prototypes.derived(matrix_distances)
         return pair_sums.of(dtype)(centred_X, *forms.arguments, *samples, syrk, *moments), moments
     D = metric.distances_of_nearest(X, y, prototypes, objective.kept)
-    return sums_of_distances.of(dtype)(centred_X, D, prototypes.slot, *samples, syrk, *moments), moments
+    return sums_of_distances.of(dtype)(
+        centred_X, D, prototypes.slot, *samples, blas("gemm", dtype), syrk, *moments
+    ), moments
 
 
 def types_of_samples(number: Any) -> tuple[Any, ...]:
@@ -110,7 +112,7 @@ def pair_sums(
         )
     if not np.isfinite(value):
         return np.nan
-    add_moments(X, pairs, pulls, slot, syrk, first, mass, scatter)
+    add_moments(X, pairs, pulls, slot, gemm, syrk, first, mass, scatter)
     return value
 
 
@@ -120,34 +122,35 @@ def pair_sums(
         matrix(number),  # D, one prototype a row
         vector(types.int64),  # slot
         *types_of_samples(number),
+        blas_type("gemm"),
         *_types_of_moments(number),
     )
 )
-def sums_of_distances(X, D, slot, y, weight, labels, loss, parameters, syrk, first, mass, scatter):
+def sums_of_distances(X, D, slot, y, weight, labels, loss, parameters, gemm, syrk, first, mass, scatter):
     """As `pair_sums`, of distances that are known."""
     n = X.shape[0]
     pairs, pulls = np.empty((n, 2), np.int32), np.empty((n, 2), X.dtype)
     value = pair_block(D, y, weight, labels, loss, parameters, pairs, pulls)
     if not np.isfinite(value):
         return np.nan
-    add_moments(X, pairs, pulls, slot, syrk, first, mass, scatter)
+    add_moments(X, pairs, pulls, slot, gemm, syrk, first, mass, scatter)
     return value
 
 
 @inline
-def add_moments(X, pairs, pulls, slot, syrk, first, mass, scatter):
+def add_moments(X, pairs, pulls, slot, gemm, syrk, first, mass, scatter):
     """Sums of c x and of c for each prototype, of c x x' for each slot."""
-    n, d = X.shape
+    n = X.shape[0]
     add_pairs(X, pairs, pulls, first)
     add_masses(pairs, pulls, mass)
-    work = np.empty((rows_at_a_time(2 * n, d), d), X.dtype)
+    work = room_for_scatters(X, 2 * n, scatter.shape[0])
     if scatter.shape[0] == 1:
-        add_scatters(X, np.arange(n), sums_of_both(pulls), np.full(1, n), syrk, work, scatter)
+        add_scatters(X, np.arange(n), sums_of_both(pulls), np.full(1, n), gemm, syrk, work, scatter)
         return
     ends = ends_of_slots(pairs, slot, scatter.shape[0])
     rows, sorted_pulls = np.empty(2 * n, np.int64), np.empty(2 * n, X.dtype)
     sort_entries(pairs, pulls, slot, ends.copy(), rows, sorted_pulls)
-    add_scatters(X, rows, sorted_pulls, ends, syrk, work, scatter)
+    add_scatters(X, rows, sorted_pulls, ends, gemm, syrk, work, scatter)
 
 
 @inline
