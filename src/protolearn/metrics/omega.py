@@ -25,7 +25,7 @@ from protolearn.metrics.base import (
 )
 from protolearn.metrics.pulls import Pull
 from protolearn.metrics.quadratic import MatrixDistances
-from protolearn.metrics.scatter import lower_squares, mapped_scatter_of_differences, scatter_by_slot
+from protolearn.metrics.scatter import gradient_of_scatter, lower_squares, scatter_by_slot
 from protolearn.parameters import check_count
 from protolearn.prototypes import PrototypeSet
 
@@ -150,20 +150,16 @@ class Omega(Metric):
         return pull.T @ X, pull.sum(axis=0), scatter(X, pull, prototypes)
 
     def gradient_of(self, prototypes: PrototypeSet, moments: tuple[np.ndarray, ...]) -> tuple[np.ndarray, np.ndarray]:
+        if not thin_maps.is_thin(prototypes.theta):
+            return gradient_of_scatter(prototypes, *moments)
         first, mass, scatter = moments
         W = prototypes.centring[1]
         dtype = prototypes.theta.dtype
         away = (first - mass[:, None] * W).astype(dtype)
         mixed = (first - 0.5 * mass[:, None] * W).astype(dtype)
-        if thin_maps.is_thin(prototypes.theta):
-            theta = thin_maps.scatter_of_differences(scatter, mixed, W, prototypes)
-            positions = _by_maps(prototypes, away)
-        else:
-            theta = mapped_scatter_of_differences(scatter, mixed, W, prototypes)
-            forms: MatrixDistances = prototypes.derived(matrix_distances)
-            positions = away @ forms.matrices[0] if len(prototypes.theta) == 1 else _by_maps(prototypes, away)
+        theta = thin_maps.scatter_of_differences(scatter, mixed, W, prototypes)
         theta *= 2.0
-        return -2.0 * positions, theta
+        return -2.0 * _by_maps(prototypes, away), theta
 
     def project(self, theta: np.ndarray) -> np.ndarray:
         found = np.empty(theta.shape, dtype=theta.dtype)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
-from protolearn.blas import add_product_of_rows, add_squares, blas, blas_type
+from protolearn.blas import add_product_of_rows, add_squares, blas, blas_type, multiply, multiply_by_rows
 from protolearn.compiled import (
     VECTORISED,
     compiled,
@@ -155,69 +155,110 @@ def scale_rows(X, rows, weights, out):
     return front, back
 
 
-def mapped_scatter_of_differences(
-    scatter: np.ndarray, mixed: np.ndarray, W: np.ndarray, prototypes: PrototypeSet
-) -> np.ndarray:
-    """Omega times the sums of c v v', v = x - m, for each slot.
+def gradient_of_scatter(
+    prototypes: PrototypeSet, first: np.ndarray, mass: np.ndarray, scatter: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Sums of c dD/dm for each prototype, and of c dD/dOmega = 2 c Omega v v', v = x - m, for each slot.
 
-    scatter : sums of c x x', what stands above the diagonal is not read
-    mixed : for each prototype the sum of c (x - m / 2)
+    first, mass : sums of c x and of c for each prototype, x and m from `prototypes.centring`
+    scatter : sums of c x x' for each slot, what stands above the diagonal is not read
     """
-    theta = prototypes.theta
-    found = np.empty_like(theta)
+    theta, W = prototypes.theta, prototypes.centring[1]
+    dtype = theta.dtype
+    first, mass = first.astype(np.float64, copy=False), mass.astype(np.float64, copy=False)
+    scatter = np.ascontiguousarray(scatter, dtype=dtype)
+    by_positions, by_theta = np.empty(W.shape, dtype=dtype), np.empty_like(theta)
+    gemm = blas("gemm", dtype)
 
     def of_some(slots: slice) -> None:
-        differences = _scatter_of_differences(scatter[slots], mixed, W, prototypes.slot - slots.start)
-        np.matmul(theta[slots], differences, out=found[slots])
+        if gemm is None:
+            _gradient_by_numpy(first, mass, scatter, W, theta, prototypes.slot, slots, by_positions, by_theta)
+            return
+        fill_gradient.of(dtype)(
+            first, mass, scatter, W, theta, prototypes.slot, slots.start, slots.stop, gemm, by_positions, by_theta
+        )
 
     in_parts(of_some, len(theta), scatter.size * theta.shape[1])
-    return found
+    return by_positions, by_theta
 
 
-def _scatter_of_differences(scatter: np.ndarray, mixed: np.ndarray, W: np.ndarray, slot: np.ndarray) -> np.ndarray:
-    """c x x' over the samples, less x m' + m x' - m m' over the prototypes of the slot; the slots from 0 on."""
-    found = scatter.astype(W.dtype)
-    crossed = mixed.T @ W if len(found) == 1 else np.empty((0, 0), dtype=W.dtype)
-    if len(found) > 1:
-        subtract_crossed.of(W.dtype)(mixed, W, slot, found)
-    complete_triangles.of(W.dtype)(crossed, found)
-    return found
+def _gradient_by_numpy(first, mass, scatter, W, theta, slot, slots, by_positions, by_theta) -> None:
+    """As `fill_gradient`, where BLAS cannot be called from compiled functions."""
+    for s in range(slots.start, slots.stop):
+        members = slot == s
+        crossed = (first[members] - 0.5 * mass[members, None] * W[members]).T @ W[members]
+        lower = np.tril(scatter[s])
+        whole = lower + np.tril(lower, -1).T - crossed - crossed.T
+        by_theta[s] = 2.0 * theta[s] @ whole
+        away = first[members] - mass[members, None] * W[members]
+        by_positions[members] = -2.0 * (away @ theta[s].T) @ theta[s]
 
 
 @compiled(
     lambda number: types.void(
-        matrix(number),  # mixed
+        matrix(types.float64),  # sums of c x
+        vector(types.float64),  # sums of c
+        stack(number),  # sums of c x x'
         constant_matrix(number),  # W
+        constant_stack(number),  # theta
         vector(types.int64),  # slot
-        stack(number),  # out
-    ),
-    fastmath=VECTORISED,
+        types.int64,  # the first slot
+        types.int64,  # behind the last slot
+        blas_type("gemm"),
+        matrix(number),  # by the positions
+        stack(number),  # by theta
+    )
 )
-def subtract_crossed(mixed, W, slot, out):
-    """out[slot of m] -= x m' + m x' for each prototype m of these slots, x its row of `mixed`; the lower triangle."""
-    for r in range(W.shape[1]):
+def fill_gradient(first, mass, scatter, W, theta, slot, begin, end, gemm, by_positions, by_theta):
+    """The gradient of some slots and of their prototypes.
+
+    The sum of c v v' is that of c x x', less x m' + m x' of each prototype m with x the sum of c (x - m / 2).
+    """
+    d, rows = W.shape[1], theta.shape[1]
+    positions, mixed, away = np.empty_like(W), np.empty_like(W), np.empty_like(W)
+    mapped = np.empty((W.shape[0], rows), W.dtype)
+    crossed, whole = np.empty((d, d), W.dtype), np.empty((d, d), W.dtype)
+    members = np.empty(W.shape[0], np.int64)
+    for s in range(begin, end):
+        count = 0
         for i in range(W.shape[0]):
-            if slot[i] < 0 or slot[i] >= out.shape[0]:
-                continue
-            m, x, row = W[i], mixed[i], out[slot[i], r]
-            for j in range(r + 1):
-                row[j] -= x[r] * m[j] + m[r] * x[j]
+            if slot[i] == s:
+                members[count] = i
+                take_sums(first[i], mass[i], W[i], positions[count], mixed[count], away[count])
+                count += 1
+        crossed[:] = 0
+        if count > 0:
+            add_product_of_rows(gemm, mixed[:count], positions[:count], crossed)
+        complete_twice(scatter[s], crossed, whole)
+        multiply(gemm, theta[s], whole, by_theta[s])
+        if count > 0:
+            multiply_by_rows(gemm, away[:count], theta[s], mapped[:count])
+            multiply(gemm, mapped[:count], theta[s], mixed[:count])
+        for k in range(count):
+            by_positions[members[k]] = mixed[k]
 
 
-@compiled(lambda number: types.void(matrix(number), stack(number)))
-def complete_triangles(crossed, out):
-    """What stands above the diagonals: the same as below, less `crossed` and its transpose, where they are given.
+@inline
+def take_sums(first, mass, m, position, mixed, away):
+    """m, the sum of c (x - m / 2), and minus twice the sum of c (x - m)."""
+    for j in range(m.shape[0]):
+        position[j] = m[j]
+        mixed[j] = first[j] - 0.5 * mass * m[j]
+        away[j] = -2.0 * (first[j] - mass * m[j])
+
+
+@inline
+def complete_twice(lower, crossed, out):
+    """Twice a symmetric matrix, of which the lower triangle is read, less `crossed` and its transpose.
 
     In tiles, so that a line of the cache is written once.
     """
-    d = out.shape[1]
-    for s in range(out.shape[0]):
-        for first in range(0, d, 16):
-            for last in range(0, first + 16, 16):
-                for r in range(first, min(first + 16, d)):
-                    for j in range(last, min(last + 16, r + 1)):
-                        value = out[s, r, j]
-                        if crossed.shape[0] > 0:
-                            value -= crossed[r, j] + crossed[j, r]
-                        out[s, r, j] = value
-                        out[s, j, r] = value
+    d = out.shape[0]
+    two = out.dtype.type(2)
+    for first in range(0, d, 16):
+        for last in range(0, first + 16, 16):
+            for r in range(first, min(first + 16, d)):
+                for j in range(last, min(last + 16, r + 1)):
+                    value = two * (lower[r, j] - (crossed[r, j] + crossed[j, r]))
+                    out[r, j] = value
+                    out[j, r] = value
