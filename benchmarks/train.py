@@ -61,17 +61,18 @@ CASE = Case(
     which the note says, and so are fewer rows. R counts the call alone; ours get a new seed for each fit, and
     the accuracy is the mean over the fits. LOGM and SVC: whole fits, start included; C 16 and gamma 2^-7 are
     the best of the paper's grid up to gamma 2^-5 on a fifth of the training set that was held out (the paper
-    does not print its choice), and libsvm trains a machine for each pair of classes. Some of what is wanted
-    is beyond the machine, whose sgemm does 95 GFLOP/s on one thread and 190 on two. A GMLVQ needs d^2
-    operations for the distances, d^2 for the gradient and 100 d for the products with the prototypes: where d
-    is 256, 0.83 us on both cores if nothing else took time, of the 1.2 that are a fiftieth of prototorch's.
-    An LGMLVQ with a matrix a class, ten of them, needs 13 d^2 + 100 d where nothing is ruled out by bounds,
-    as where d is 64: 0.3 us on both cores of the 1.0 that are a fiftieth, the 41,000 variables of L-BFGS as
-    much again, and no call is long enough to hide what it costs to make it. GMLVQ on digits, LGMLVQ on usps
-    and LVQ3 on made are of an EPYC that has AVX2 and no more, the other rows of one with AVX-512; both sides
-    of a ratio are always of one machine and one run. Those three rows are of an hour in which that machine
-    was slow for everyone. Two hours before, prototorch took 31 us for GMLVQ on digits and 337 to 377 us for
-    LGMLVQ on usps, and ours 0.71 and 6.6 to 7.0: 44 and about 51 times.
-    """,
+    does not print its choice), and libsvm trains a machine for each pair of classes. The Xeon
+    has AVX-512 and was busy for hours, others using the same machine; of the EPYCs, the one of LGMLVQ on usps,
+    GMLVQ on digits and LVQ3 on made has AVX2 and no more. Both sides of a ratio are always of one machine and
+    one run. On the Xeon, LGMLVQ on made is as fast as a matrix a class against sklvq's; with a matrix a
+    prototype and slope 2, which is as accurate as prototorch, ours took 0.57 us and prototorch 33 in a quiet
+    hour, 58 times. Two rows of matrices are not met. GMLVQ where d is 256 needs d^2
+    operations a row for the distances, d^2 for the gradient and 100 d for the products with the prototypes:
+    on both cores of that Xeon 0.53 us at the full speed of sgemm, 0.71 at the speed that BLAS has for them; in
+    a quiet hour ours took 1.37 us, of which 0.3 are L-BFGS and the gradient through the matrix, and prototorch
+    52, a ratio of 38. LGMLVQ on digits needs 0.2 us at full speed, but its products are with ten matrices of
+    64 x 64 and run at half of it, L-BFGS has 44,000 variables, and what is done between the sums on one core
+    takes as long as the sums: in a quiet hour 1.5 us against 45.
+        """,
     packages=("threadpoolctl",),
 )

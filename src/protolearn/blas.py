@@ -100,30 +100,46 @@ def _call_syrk(syrk, A, C, sizes, factors):
 @inline
 def multiply(gemm, A, B, C):
     """C <- A B, all in C's order."""
-    # In BLAS's order all are transposed: C' <- B'A'. Sizes of C, what is summed over, and the lengths of rows.
-    sizes = np.array([B.shape[1], A.shape[0], A.shape[1], B.shape[1], A.shape[1]], np.int32)
-    _call_gemm(gemm, 2, 2, B, A, C, sizes, np.array([1.0, 0.0]).astype(A.dtype))
+    # In BLAS's order all are transposed: C' <- B'A'.
+    sizes = _sizes(B.shape[1], A.shape[0], A.shape[1], B.shape[1], A.shape[1])
+    _call_gemm(gemm, 2, 2, B.ctypes.data, A.ctypes.data, C.ctypes.data, sizes, _one_and(0.0, C))
 
 
 @inline
 def multiply_by_rows(gemm, A, B, C):
     """C <- A B', all in C's order."""
-    sizes = np.array([B.shape[0], A.shape[0], A.shape[1], B.shape[1], A.shape[1]], np.int32)
-    _call_gemm(gemm, 3, 2, B, A, C, sizes, np.array([1.0, 0.0]).astype(A.dtype))
+    sizes = _sizes(B.shape[0], A.shape[0], A.shape[1], B.shape[1], A.shape[1])
+    _call_gemm(gemm, 3, 2, B.ctypes.data, A.ctypes.data, C.ctypes.data, sizes, _one_and(0.0, C))
 
 
 @inline
 def add_product_of_rows(gemm, A, B, C):
     """C += A'B, all in C's order: the sum over the rows of both."""
-    sizes = np.array([B.shape[1], A.shape[1], A.shape[0], B.shape[1], A.shape[1]], np.int32)
-    _call_gemm(gemm, 2, 3, B, A, C, sizes, np.array([1.0, 1.0]).astype(A.dtype))
+    sizes = _sizes(B.shape[1], A.shape[1], A.shape[0], B.shape[1], A.shape[1])
+    _call_gemm(gemm, 2, 3, B.ctypes.data, A.ctypes.data, C.ctypes.data, sizes, _one_and(1.0, C))
+
+
+@inline
+def _sizes(columns, rows, summed, row_of_first, row_of_second):
+    """Sizes of the product, what is summed over, and the lengths of rows; one by one, which compiles in less time."""
+    sizes = np.empty(5, np.int32)
+    sizes[0], sizes[1], sizes[2], sizes[3], sizes[4] = columns, rows, summed, row_of_first, row_of_second
+    return sizes
+
+
+@inline
+def _one_and(factor, C):
+    """Factors of the product and of what was there before."""
+    factors = np.empty(2, C.dtype)
+    factors[0], factors[1] = 1.0, factor
+    return factors
 
 
 @inline
 def _call_gemm(gemm, of_first, of_second, B, A, C, sizes, factors):
+    """B, A, C : addresses of arrays that the caller holds."""
     columns, rows, summed = sizes.ctypes.data, sizes[1:].ctypes.data, sizes[2:].ctypes.data
     gemm(
         _LETTERS[of_first:].ctypes.data, _LETTERS[of_second:].ctypes.data, columns, rows, summed, factors.ctypes.data,
-        B.ctypes.data, sizes[3:].ctypes.data, A.ctypes.data, sizes[4:].ctypes.data, factors[1:].ctypes.data,
-        C.ctypes.data, columns,
+        B, sizes[3:].ctypes.data, A, sizes[4:].ctypes.data, factors[1:].ctypes.data, C, columns,
     )  # fmt: skip

@@ -145,7 +145,11 @@ def add_moments(X, pairs, pulls, slot, gemm, syrk, first, mass, scatter):
     add_masses(pairs, pulls, mass)
     work = room_for_scatters(X, 2 * n, scatter.shape[0])
     if scatter.shape[0] == 1:
-        add_scatters(X, np.arange(n), sums_of_both(pulls), np.full(1, n), gemm, syrk, work, scatter)
+        rows, ends = np.empty(n, np.int64), np.empty(1, np.int64)
+        for row in range(n):
+            rows[row] = row
+        ends[0] = n
+        add_scatters(X, rows, sums_of_both(pulls), ends, gemm, syrk, work, scatter)
         return
     ends = ends_of_slots(pairs, slot, scatter.shape[0])
     rows, sorted_pulls = np.empty(2 * n, np.int64), np.empty(2 * n, X.dtype)
