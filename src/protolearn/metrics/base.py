@@ -226,17 +226,13 @@ def expanded_distances(X: np.ndarray, positions: np.ndarray, kept: KeptRows | No
     """
     norms = row_products(positions, positions) if kept is None else kept.lengths(positions)
     columns = positions.T if kept is None else kept.columns(positions)
-    return distances_of(X @ columns, row_products(X, X), norms[None], np.zeros(len(X), dtype=np.int64))
-
-
-def distances_of(products: np.ndarray, row_norms: np.ndarray, norms: np.ndarray, slot: np.ndarray) -> np.ndarray:
-    """max(row_norms_r - 2 products_rc + norms_(slot_r)c, 0), in place of the products."""
+    products, row_norms = X @ columns, row_products(X, X)
     if products.size >= _WORTH_A_LOOP and products.flags.c_contiguous:
-        distances_from_products(products, row_norms, norms, slot)
+        distances_from_products(products, row_norms, norms)
         return products
     products *= -2.0
     products += row_norms[:, None]
-    products += norms[slot] if len(norms) > 1 else norms
+    products += norms
     return np.maximum(products, 0.0, out=products)
 
 
@@ -263,15 +259,14 @@ def squared_differences(positions: np.ndarray) -> Callable[[np.ndarray], np.ndar
 
 
 @njit(cache=True, nogil=True)
-def distances_from_products(D, row_norms, norms, slot):
-    """`distances_of` in one pass instead of four, rounded as numpy rounds it; NaN stays NaN."""
+def distances_from_products(D, row_norms, norms):
+    """max(row_norms_r - 2 D_rc + norms_c, 0) in one pass instead of four, rounded as numpy rounds it; NaN stays NaN."""
     number = D.dtype.type
     n, m = D.shape
     for r in range(n):
         norm = row_norms[r]
-        column_norms = norms[slot[r]]
         for i in range(m):
-            d = (number(-2) * D[r, i] + norm) + column_norms[i]
+            d = (number(-2) * D[r, i] + norm) + norms[i]
             D[r, i] = number(0) if d < number(0) else d
 
 

@@ -212,7 +212,7 @@ def fill_forms(X, begin, rows, multiplied, forms):
 
 @inline
 def put_distances(forms, products, constant, begin, rows, code, label, d_own, d_rival, D):
-    """form - 2 product + constant of some samples, rounding below zero clipped, as `distances_of` has it.
+    """form - 2 product + constant of some samples, rounding below zero clipped, as `MatrixDistances` has it.
 
     label : the class of the prototype; d_own, d_rival : the least distances so far to those of the samples' classes and
         to others

@@ -110,7 +110,7 @@ def argument_types(number: Any) -> tuple[Any, ...]:
 def fill_distances(X, triangles, coefficients, linear, constants, slot, gemm, trmm, D):
     """D of all rows."""
     most = measured_at_a_time(X, triangles)
-    memory = room_for_rows(X, most, triangles, coefficients, linear, constants)
+    memory = room_for_rows(X, most, triangles, coefficients, constants)
     for begin in range(0, X.shape[0], most):
         end = min(begin + most, X.shape[0])
         found = distances_of_some(X[begin:end], triangles, coefficients, linear, constants, slot, gemm, trmm, memory)
@@ -126,7 +126,7 @@ def measured_at_a_time(X, triangles):
 
 
 @inline
-def room_for_rows(X, most, triangles, coefficients, linear, constants):
+def room_for_rows(X, most, triangles, coefficients, constants):
     """Room for what `distances_of_some` makes of as many rows: the distances, the forms, the rows or their products."""
     d = X.shape[1]
     of_rows = d if triangles.shape[0] > 0 else d * (d + 1) // 2 + d

@@ -102,7 +102,7 @@ def pair_sums(
     n = X.shape[0]
     pairs, pulls = np.empty((n, 2), np.int32), np.empty((n, 2), X.dtype)
     most = measured_at_a_time(X, triangles)
-    memory = room_for_rows(X, most, triangles, coefficients, linear, constants)
+    memory = room_for_rows(X, most, triangles, coefficients, constants)
     value = 0.0
     for begin in range(0, n, most):
         end = min(begin + most, n)
