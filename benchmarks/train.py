@@ -57,22 +57,23 @@ CASE = Case(
     is no less accurate on the test set, and in the note against the fastest of ours in the peer's number
     type; where none is as accurate, our most accurate one, and then it is not met however fast. Fits shorter
     than half a second are repeated for so long, online ones, which draw at random, for two seconds and a
-    half, and their mean is one measurement. A fit that would take too long, a minute or more and on the Xeon six
-    seconds or more, was given fewer epochs, which the note says, and so are fewer rows. R
-    counts the call alone; ours get a new seed for each fit, and the accuracy is the mean over the fits. LOGM and SVC: whole fits, start included; C 16 and gamma 2^-7 are
-    the best of the paper's grid up to gamma 2^-5 on a fifth of the training set that was held out (the paper
-    does not print its choice), and libsvm trains a machine for each pair of classes. The Xeon
-    has AVX-512 and was busy for hours with others' work; of the EPYCs, the one of LGMLVQ on usps, GMLVQ on
-    digits and LVQ3 on made has AVX2 and no more. Both sides of a ratio are always of one machine and one run.
-    On the Xeon the fastest peer of LGMLVQ on made is sklvq with a matrix a class, and ours is that too. Against
-    prototorch, which is more accurate, counts ours with a matrix a prototype and slope 2: in quieter minutes,
-    not in one run, 0.59 us against 33, 56 times. Two rows of matrices are not met. GMLVQ where d is 256 needs
-    d^2 operations a row for the distances, d^2 for the gradient and 100 d for the products with the prototypes:
-    on both cores of that Xeon 0.53 us at the full speed of sgemm, 0.71 at the speed that BLAS has for them. In
-    quieter minutes ours took 1.4 us, of which 0.3 are L-BFGS and the gradient through the matrix, and
-    prototorch 52, a ratio of 38. LGMLVQ on digits needs 0.2 us at full speed, but its products are with ten
-    matrices of 64 x 64 and run at half of it, L-BFGS has 44,000 variables, and what is done between the sums,
-    on one core, takes as long as the sums: in quieter minutes 1.5 to 1.7 us against 45.
+    half, and their mean is one measurement. A fit that would take too long, a minute or more and on the Xeon
+    six seconds or more, was given fewer epochs, which the note says, and so are fewer rows. R counts the call
+    alone; ours get a new seed for each fit, and the accuracy is the mean over the fits. LOGM and SVC: whole
+    fits, start included; C 16 and gamma 2^-7 are the best of the paper's grid up to gamma 2^-5 on a fifth of
+    the training set that was held out (the paper does not print its choice), and libsvm trains a machine for
+    each pair of classes. The Xeon has AVX-512 and was busy for hours with others' work; of the EPYCs, the one
+    of LGMLVQ on usps, GMLVQ on digits and LVQ3 on made has AVX2 and no more. Both sides of a ratio are always
+    of one machine and one run. On the Xeon the fastest peer of LGMLVQ on made is sklvq with a matrix a class,
+    and ours is that too. Against prototorch, which is more accurate, counts ours with a matrix a prototype
+    and slope 2: in quieter minutes, not in one run, 0.59 us against 33, 56 times. Two rows of matrices are
+    not met. GMLVQ where d is 256 needs d^2 operations a row for the distances, d^2 for the gradient and 100 d
+    for the products with the prototypes: on both cores of that Xeon 0.53 us at the full speed of sgemm, 0.71
+    at the speed that BLAS has for them. In quieter minutes ours took 1.4 us, of which 0.3 are L-BFGS and the
+    gradient through the matrix, and prototorch 52, a ratio of 38. LGMLVQ on digits needs 0.2 us at full
+    speed, but its products are with ten matrices of 64 x 64 and run at half of it, L-BFGS has 44,000
+    variables, and what is done between the sums, on one core, takes as long as the sums: in quieter minutes
+    1.5 to 1.7 us against 45.
     """,
     packages=("threadpoolctl",),
 )
