@@ -21,11 +21,9 @@ from protolearn.compiled import inline
 _PREFIX = {np.dtype(np.float32): "s", np.dtype(np.float64): "d"}
 # What each takes: letters, sizes and numbers (x), of which matrices are followed by their leading dimensions.
 _CALLED_WITH = {
-    "trmm": "char *, char *, char *, char *, int *, int *, x, x, int *, x, int *",
-    "syrk": "char *, char *, int *, int *, x, x, int *, x, x, int *",
     "gemm": "char *, char *, int *, int *, int *, x, x, int *, x, int *, x, x, int *",
 }
-_LETTERS = np.frombuffer(b"LUNT", dtype=np.uint8)
+_LETTERS = np.frombuffer(b"NT", dtype=np.uint8)
 
 
 def blas_type(name: str) -> Any:
@@ -65,58 +63,25 @@ def blas(name: str, dtype: np.dtype) -> BlasFunction | None:
 
 
 @inline
-def times_lower_triangle(trmm, L, X):
-    """X <- X L, both in C's order; what stands above the diagonal of L is not read."""
-    _call_trmm(trmm, L, X, np.array([L.shape[0], X.shape[0]], np.int32), np.ones(1, X.dtype))
-
-
-@inline
-def _call_trmm(trmm, L, X, sizes, one):
-    # In BLAS's order both are transposed: X' <- U X', U = L' from the left, the upper triangle, as it stands.
-    left, upper = _LETTERS.ctypes.data, _LETTERS[1:].ctypes.data
-    plain = _LETTERS[2:].ctypes.data
-    columns, rows = sizes.ctypes.data, sizes[1:].ctypes.data
-    trmm(
-        left, upper, plain, plain, columns, rows, one.ctypes.data, L.ctypes.data, columns, X.ctypes.data, columns
-    )  # fmt: skip
-
-
-@inline
-def add_squares(syrk, A, factor, C):
-    """C += factor A'A, both in C's order: its lower triangle, for the rest is the same."""
-    _call_syrk(syrk, A, C, np.array([C.shape[0], A.shape[0]], np.int32), np.array([factor, 1.0]).astype(A.dtype))
-
-
-@inline
-def _call_syrk(syrk, A, C, sizes, factors):
-    upper, plain = _LETTERS[1:].ctypes.data, _LETTERS[2:].ctypes.data
-    columns, rows = sizes.ctypes.data, sizes[1:].ctypes.data
-    syrk(
-        upper, plain, columns, rows, factors.ctypes.data, A.ctypes.data, columns, factors[1:].ctypes.data,
-        C.ctypes.data, columns,
-    )  # fmt: skip
-
-
-@inline
 def multiply(gemm, A, B, C):
     """C <- A B, all in C's order."""
     # In BLAS's order all are transposed: C' <- B'A'.
     sizes = _sizes(B.shape[1], A.shape[0], A.shape[1], B.shape[1], A.shape[1])
-    _call_gemm(gemm, 2, 2, B.ctypes.data, A.ctypes.data, C.ctypes.data, sizes, _one_and(0.0, C))
+    _call_gemm(gemm, 0, 0, B.ctypes.data, A.ctypes.data, C.ctypes.data, sizes, _one_and(0.0, C))
 
 
 @inline
 def multiply_by_rows(gemm, A, B, C):
     """C <- A B', all in C's order."""
     sizes = _sizes(B.shape[0], A.shape[0], A.shape[1], B.shape[1], A.shape[1])
-    _call_gemm(gemm, 3, 2, B.ctypes.data, A.ctypes.data, C.ctypes.data, sizes, _one_and(0.0, C))
+    _call_gemm(gemm, 1, 0, B.ctypes.data, A.ctypes.data, C.ctypes.data, sizes, _one_and(0.0, C))
 
 
 @inline
 def add_product_of_rows(gemm, A, B, C):
     """C += A'B, all in C's order: the sum over the rows of both."""
     sizes = _sizes(B.shape[1], A.shape[1], A.shape[0], B.shape[1], A.shape[1])
-    _call_gemm(gemm, 2, 3, B.ctypes.data, A.ctypes.data, C.ctypes.data, sizes, _one_and(1.0, C))
+    _call_gemm(gemm, 0, 1, B.ctypes.data, A.ctypes.data, C.ctypes.data, sizes, _one_and(1.0, C))
 
 
 @inline

@@ -42,8 +42,7 @@ def nearest(D, labels, y):
 @pytest.mark.parametrize("scope", ["class", "prototype"])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("offset", [0.0, 30.0])
-def test_own_and_rival_are_those_of_all_distances(scope, dtype, offset, monkeypatch):
-    monkeypatch.setattr(bounded, "_NUMBERS_AT_A_TIME", 20 * FEATURES)
+def test_own_and_rival_are_those_of_all_distances(scope, dtype, offset):
     metric, data, prototypes = learned(scope, dtype, offset=offset)
     kept = KeptRows(data.X)
     found = metric.distances_of_nearest(data.X, data.y, prototypes, kept)

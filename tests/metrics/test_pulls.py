@@ -6,13 +6,12 @@ import numpy as np
 import pytest
 
 from problems import ALL_METRICS, random_problem
-from protolearn.blas import blas
 from protolearn.data import TrainingSet
-from protolearn.metrics import quadratic, scatter
+from protolearn.metrics import scatter
 from protolearn.metrics.omega import Omega
 from protolearn.metrics.pulls import PairPull
 from protolearn.metrics.quadratic import MatrixDistances
-from protolearn.metrics.scatter import add_scatters, lower_squares, scatter_by_slot, scatter_of_entries
+from protolearn.metrics.scatter import lower_squares, scatter_by_slot, scatter_of_entries
 from protolearn.prototypes import PrototypeSet
 
 NUMBERS = [np.float32, np.float64]
@@ -110,40 +109,49 @@ def test_the_sums_of_a_pull_are_those_of_its_matrix():
         np.testing.assert_allclose(pull.sum(axis=axis), pull.toarray().sum(axis=axis), atol=1e-14)
 
 
-@pytest.fixture(params=["BLAS in compiled functions", "numpy alone"])
-def way(request, monkeypatch):
-    if request.param == "numpy alone":
-        for module in (quadratic, scatter):
-            monkeypatch.setattr(module, "blas", lambda name, dtype: None)
+def lower(sums, n_features):
+    """What is read of sums of products."""
+    return np.tril(sums[..., :n_features, :n_features])
 
 
-@pytest.mark.parametrize("ends", [[12], [5, 5, 12], [0, 12]])
-@pytest.mark.parametrize("at_a_time", [None, 2])
-@pytest.mark.parametrize("n_features", [4, 100])
-def test_a_scatter_with_weights_of_both_signs_and_zeros(way, ends, at_a_time, n_features):
+@pytest.mark.parametrize("ends", [[700], [5, 5, 700], [0, 700]])
+@pytest.mark.parametrize("n_features", [1, 4, 64, 100])
+@pytest.mark.parametrize("dtype", NUMBERS)
+def test_a_scatter_with_weights_of_both_signs_and_zeros(ends, n_features, dtype):
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(30, n_features))
+    X = rng.normal(size=(30, n_features)).astype(dtype)
     X.setflags(write=False)
-    weights = rng.normal(size=12) * (np.arange(12) % 3 > 0)
-    rows = rng.integers(0, 30, 12)
-    if at_a_time is None:
-        found = scatter_of_entries(X, rows, weights, np.array(ends))
-    else:
-        found, work = np.zeros((len(ends), n_features, n_features)), np.empty((2 * at_a_time, n_features))
-        functions = blas("gemm", X.dtype), blas("syrk", X.dtype)
-        add_scatters.of(X.dtype)(X, rows, weights, np.array(ends), *functions, work, found)
+    weights = (rng.normal(size=700) * (np.arange(700) % 3 > 0)).astype(dtype)
+    rows = rng.integers(0, 30, 700)
+    found = lower(scatter_of_entries(X, rows, weights, np.array(ends)), n_features)
+    assert found.dtype == dtype
     for one, begin, end in zip(found, [0, *ends], ends, strict=False):
-        some = X[rows[begin:end]]
-        np.testing.assert_allclose(np.tril(one), np.tril((some * weights[begin:end, None]).T @ some), atol=1e-13)
+        some = X[rows[begin:end]].astype(np.float64)
+        expected = np.tril((some * weights[begin:end, None]).T @ some)
+        np.testing.assert_allclose(one, expected, atol=2e-4 if dtype == np.float32 else 1e-12)
 
 
-@pytest.mark.parametrize("n_maps", [1, 3])
-def test_squares_of_maps(way, n_maps, monkeypatch):
+@pytest.mark.parametrize("shape", [(1, 2, 5), (3, 2, 5), (3, 40, 40)])
+def test_squares_of_maps(shape, monkeypatch):
     from protolearn import threads
 
     monkeypatch.setattr(threads, "_WORTH_A_THREAD", 0)
-    maps = np.random.default_rng(0).normal(size=(n_maps, 2, 5))
-    np.testing.assert_allclose(lower_squares(maps), np.tril(maps.transpose(0, 2, 1) @ maps), atol=1e-13)
+    maps = np.random.default_rng(0).normal(size=shape)
+    np.testing.assert_allclose(
+        lower(lower_squares(maps), shape[2]), np.tril(maps.transpose(0, 2, 1) @ maps), atol=1e-13
+    )
+
+
+@pytest.mark.parametrize("metric", ["omega", "class_omega"])
+@pytest.mark.parametrize("n_features", [3, 40])
+def test_the_gradient_without_blas_in_compiled_functions(metric, n_features, monkeypatch):
+    metric = ALL_METRICS[metric]
+    data, prototypes = random_problem(metric, n_samples=60, n_features=n_features)
+    pull = random_pull(60, len(prototypes))
+    expected = metric.gradient(data.X, prototypes, pull)
+    monkeypatch.setattr(scatter, "blas", lambda name, dtype: None)
+    for one, other in zip(metric.gradient(data.X, prototypes, pull), expected, strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-10)
 
 
 def test_threads_do_not_change_a_sum_over_blocks(monkeypatch):
@@ -165,8 +173,7 @@ def test_threads_do_not_change_a_sum_over_blocks(monkeypatch):
 @pytest.mark.parametrize("shape", [(1, 5), (3, 14), (3, 15), (60, 40), (60, 97), (2, 300)])
 @pytest.mark.parametrize("each", [1, 2])
 @pytest.mark.parametrize("n_samples", [1, 700])
-def test_distances_under_several_matrices(way, shape, each, n_samples, dtype):
-    """By products of features, where there are many matrices of few features, or by a triangle of each."""
+def test_distances_under_several_matrices(shape, each, n_samples, dtype):
     n_matrices, d = shape
     rng = np.random.default_rng(0)
     maps = rng.normal(size=(n_matrices, d, d)) / np.sqrt(d)
@@ -187,7 +194,7 @@ def test_distances_under_several_matrices(way, shape, each, n_samples, dtype):
     np.testing.assert_allclose(found, expected, atol=(1e-4 if dtype == np.float32 else 1e-11) * expected.max())
 
 
-def test_a_distance_that_is_no_number_stays_none(way):
+def test_a_distance_that_is_no_number_stays_none():
     for each, d in ((1, 3), (1, 40)):
         given = MatrixDistances(np.repeat(np.eye(d)[None], 3, axis=0), np.zeros((3, d)), np.zeros(3), np.arange(3))
         X = np.ones((4, d))
@@ -196,7 +203,7 @@ def test_a_distance_that_is_no_number_stays_none(way):
 
 
 @pytest.mark.parametrize("n_features", [5, 96, 97])
-def test_the_scatter_of_each_slot(way, n_features):
+def test_the_scatter_of_each_slot(n_features):
     """Also of slots that no row pulls."""
     rng = np.random.default_rng(0)
     slot = np.array([0, 1, 1, 3, 4, 3])
@@ -208,7 +215,7 @@ def test_the_scatter_of_each_slot(way, n_features):
     X = rng.normal(size=(40, n_features))
     whole = pull.toarray()
     for given in (pull, whole):
-        found = np.tril(scatter_by_slot(X, given, prototypes))
+        found = lower(scatter_by_slot(X, given, prototypes), n_features)
         for s in range(5):
             expected = np.tril((X * whole[:, slot == s].sum(axis=1)[:, None]).T @ X)
             np.testing.assert_allclose(found[s], expected, atol=1e-11)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize, rosen, rosen_der
 
-from protolearn.solvers.quasi_newton import minimise
+from protolearn.solvers.quasi_newton import Memory, minimise
 
 
 def run(function, start, max_iter=500, tol=1e-12):
@@ -80,3 +80,46 @@ def test_steps_that_leave_the_domain_are_taken_back():
 
     seen = run(function, np.array([1e-3, 5.0]))
     np.testing.assert_allclose(seen[-1][0], 1.0, atol=1e-4)
+
+
+def two_loops(steps, changes, slope):
+    """Minus the inverse Hessian times the slope, as Nocedal (1980) writes it."""
+    q = -slope
+    shares = []
+    for s, y in zip(steps[::-1], changes[::-1], strict=True):
+        shares.append(s @ q / (s @ y))
+        q = q - shares[-1] * y
+    q = q * (steps[-1] @ changes[-1]) / (changes[-1] @ changes[-1])
+    for s, y, share in zip(steps, changes, shares[::-1], strict=True):
+        q = q + (share - y @ q / (s @ y)) * s
+    return q
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n_steps", [1, 3, 4, 9])
+@pytest.mark.parametrize("n", [7, 5000])
+def test_the_direction_is_that_of_the_two_loops(n, n_steps, dtype):
+    """Of the last three steps; those along which the slope does not rise are not remembered, but end in a new slope."""
+    rng = np.random.default_rng(0)
+    memory = Memory(np.dtype(dtype), 3)
+    scales, slope = rng.uniform(0.5, 2.0, n), rng.normal(size=n).astype(dtype)
+    steps, changes = [], []
+    for number in range(n_steps):
+        direction, length = rng.normal(size=n).astype(dtype), rng.uniform(0.1, 1.0)
+        sign = -1.0 if number == 2 else 1.0
+        after = (slope + sign * length * scales * direction).astype(dtype)
+        memory.add(direction, length, slope, after)
+        if sign > 0:
+            steps.append(length * direction.astype(np.float64))
+            changes.append(after.astype(np.float64) - slope)
+        slope = after
+        given = [part[-3:] for part in (steps, changes)]
+        assert len(memory) == len(given[0])
+        for of in (slope, slope.copy(), rng.normal(size=n).astype(dtype), slope):
+            expected = two_loops(*given, of.astype(np.float64))
+            found = memory.direction(of)
+            assert found.dtype == dtype
+            tolerance = (2e-4 if dtype == np.float32 else 1e-10) * np.abs(expected).max()
+            np.testing.assert_allclose(found, expected, atol=tolerance)
+    memory.clear()
+    np.testing.assert_array_equal(memory.direction(slope), -slope)

@@ -196,6 +196,10 @@ class Metric:
         """The nearest valid parameters, in the sense the paper uses."""
         return theta
 
+    def projected(self, theta: np.ndarray, dtype: np.dtype) -> np.ndarray:
+        """As `project`, in another number type; a metric that does both at once overrides it."""
+        return self.project(theta).astype(dtype, copy=False)
+
     def free(self, raw: np.ndarray, theta: np.ndarray, gradient: np.ndarray, share: float, out: np.ndarray) -> None:
         """A share of the gradient by the parameters `raw`, of which `project` made `theta`, from the gradient there."""
         np.multiply(gradient, share * scale_of(raw, theta), out=out, casting="same_kind")

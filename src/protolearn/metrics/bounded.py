@@ -12,12 +12,13 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
-from protolearn.blas import blas, blas_type, times_lower_triangle
-from protolearn.compiled import VECTORISED, compiled, constant_matrix, inline, matrix, stack, vector, vectorised
+from protolearn.compiled import VECTORISED, compiled, constant_matrix, inline, matrix, vector, vectorised
 from protolearn.data.kept_rows import KeptRows
+from protolearn.metrics.quadratic import add_forms_of_panel, fill_panel, size_of_triangle, up_to
 from protolearn.metrics.thin_maps import fill_distances, mapped_positions
 from protolearn.prototypes import PrototypeSet
 from protolearn.searches import own_and_rival_of_columns
+from protolearn.tiles import ROWS, room_for, width_of
 
 # Numbers that the bounding maps have: a sixteenth of the features, but not fewer than these.
 _SHARE, _FEWEST = 16, 8
@@ -30,8 +31,6 @@ _RIDGE = 1e-4
 _SLACK = 1e-3
 # The first rows of a block show how much the bounds leave; where it is more than this share, everything is measured.
 _TRIED, _TOO_MUCH = 256, 0.6
-# Numbers of rows that are multiplied by one triangle at a time.
-_NUMBERS_AT_A_TIME = 1 << 17
 
 
 def pays(theta: np.ndarray) -> bool:
@@ -66,31 +65,27 @@ def distances_of_nearest(
     columns: np.ndarray,
     products: np.ndarray,
     constants: np.ndarray,
-    triangles: np.ndarray,
+    tiles: np.ndarray,
     bounds: PrototypeSet,
 ) -> np.ndarray | None:
-    """D_i = 2 x'Lx - 2 products_i + constants_i of the nearest, one prototype a row.
+    """D_i = x'Sx - 2 products_i + constants_i of the nearest, one prototype a row.
 
     In place of the others stand their bounds. None where these leave so much that everything is measured in less time.
 
     columns : the samples X once more
     products : (Lambda m_i)'x
-    triangles : L of each slot
+    tiles : coefficients of each S, as `MatrixDistances` has them
     bounds : what `bounding` gave
     """
-    trmm = blas("trmm", X.dtype)
-    if trmm is None:
-        return None
-    work = np.empty((max(min(_NUMBERS_AT_A_TIME // X.shape[1], len(X)), 1), X.shape[1]), dtype=X.dtype)
     D = np.empty(products.shape, dtype=X.dtype)
     measure = measure_what_is_left.of(X.dtype)
     tried = min(_TRIED, len(X))
     for begin, end in ((0, tried), (tried, len(X))):
         fill_distances(columns, bounds, begin, end, D)
         measured = measure(
-            X, y, begin, end, bounds.labels, bounds.slot, products, constants, triangles, trmm, work, D
+            X, y, begin, end, bounds.labels, bounds.slot, products, constants, tiles, len(bounds.theta), D
         )  # fmt: skip
-        if begin == 0 and measured > _TOO_MUCH * len(triangles) * tried:
+        if begin == 0 and measured > _TOO_MUCH * len(bounds.theta) * tried:
             return None
     return D
 
@@ -105,15 +100,14 @@ def distances_of_nearest(
         vector(types.int64),  # slot
         matrix(number),  # products, one prototype a row
         vector(number),  # constants
-        stack(number),  # lower triangles
-        blas_type("trmm"),
-        matrix(number),  # work, as many rows as are multiplied at a time
+        vector(number),  # tiles
+        types.int64,  # n_matrices
         matrix(number),  # D, one prototype a row: bounds
     ),
     fastmath=VECTORISED,
 )
-def measure_what_is_left(X, y, begin, end, labels, slot, products, constants, triangles, trmm, work, D):
-    """Put distances in place of the bounds that do not rule them out; how often a row was multiplied by a triangle.
+def measure_what_is_left(X, y, begin, end, labels, slot, products, constants, tiles, n_matrices, D):
+    """Put distances in place of the bounds that do not rule them out; how many forms of a row were taken.
 
     First those of the two that seem nearest by their bounds, own and rival. Then all whose bounds are below these two.
     """
@@ -126,11 +120,15 @@ def measure_what_is_left(X, y, begin, end, labels, slot, products, constants, tr
     # From here on what was measured. Nothing is below NaN, so that then everything is measured.
     d_own[:] = np.inf
     d_rival[:] = np.inf
-    left, measured = np.empty(count, np.uint8), np.zeros((triangles.shape[0], count), np.uint8)
-    rows, forms = np.empty(count, np.int64), np.empty(work.shape[0], D.dtype)
+    left, measured = np.empty(count, np.uint8), np.zeros((n_matrices, count), np.uint8)
+    d, width = X.shape[1], width_of(X)
+    rows, starts = np.empty(count, np.int64), np.empty(width, np.int64)
+    panel, forms = room_for(up_to(d, ROWS) * width, X), room_for(width, X)
+    panel[d * width :] = 0
+    numbers = X.reshape(-1)
     total = 0
     for turn in range(2):
-        for s in range(triangles.shape[0]):
+        for s in range(n_matrices):
             if turn == 0:
                 mark_either(own, rival, np.int32(s), left)
             else:
@@ -140,11 +138,14 @@ def measure_what_is_left(X, y, begin, end, labels, slot, products, constants, tr
                         mark_not_above(D[i, begin:end], code, np.int32(labels[i]), d_own, d_rival, left)
             found = take_marked(left, measured[s], rows)
             total += found
-            for first in range(0, found, work.shape[0]):
-                some = rows[first : min(first + work.shape[0], found)]
-                copy_rows(X, begin, some, work)
-                times_lower_triangle(trmm, triangles[s], work[: some.shape[0]])
-                fill_forms(X, begin, some, work, forms)
+            for first in range(0, found, width):
+                some = rows[first : min(first + width, found)]
+                for v in range(width):
+                    # Behind the last row that one again.
+                    starts[v] = (begin + some[min(v, some.shape[0] - 1)]) * d
+                fill_panel(numbers, starts, d, panel)
+                forms[:] = 0
+                add_forms_of_panel(tiles, s * size_of_triangle(d), 1, d, panel, forms)
                 for i in range(labels.shape[0]):
                     if slot[i] == s:
                         label = np.int32(labels[i])
@@ -188,26 +189,6 @@ def take_marked(marks, taken, rows):
         found += marks[n] & (1 - taken[n])
         taken[n] |= marks[n]
     return found
-
-
-@vectorised
-def copy_rows(X, begin, rows, out):
-    """Some rows one below the other."""
-    for r in range(rows.shape[0]):
-        row = begin + rows[r]
-        for j in range(X.shape[1]):
-            out[r, j] = X[row, j]
-
-
-@vectorised
-def fill_forms(X, begin, rows, multiplied, forms):
-    """2 x'Lx of some rows, from their products x'L."""
-    for r in range(rows.shape[0]):
-        row = begin + rows[r]
-        form = X.dtype.type(0)
-        for j in range(X.shape[1]):
-            form += X[row, j] * multiplied[r, j]
-        forms[r] = 2 * form
 
 
 @inline

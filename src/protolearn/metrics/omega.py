@@ -109,7 +109,7 @@ class Omega(Metric):
         X, _ = centred(X, prototypes)
         columns = kept.columns(X)
         products = forms.linear @ columns
-        found = bounded.distances_of_nearest(X, y, columns, products, forms.constants, forms.triangles, bounds)
+        found = bounded.distances_of_nearest(X, y, columns, products, forms.constants, forms.tiles, bounds)
         return forms.of(X) if found is None else found
 
     def bounds(self, prototypes: PrototypeSet, kept: KeptRows | None) -> PrototypeSet | None:
@@ -142,7 +142,7 @@ class Omega(Metric):
             prototypes.derived(thin_maps.mapped_positions)
             return
         forms: MatrixDistances = prototypes.derived(matrix_distances)
-        _ = forms.arguments if self.bounds(prototypes, kept) is None else forms.triangles
+        _ = forms.tiles, self.bounds(prototypes, kept)
 
     def moments(self, X: np.ndarray, prototypes: PrototypeSet, pull: Pull) -> tuple[np.ndarray, ...]:
         X, _ = centred(X, prototypes)
@@ -162,8 +162,12 @@ class Omega(Metric):
         return -2.0 * _by_maps(prototypes, away), theta
 
     def project(self, theta: np.ndarray) -> np.ndarray:
-        found = np.empty(theta.shape, dtype=theta.dtype)
-        scale_to_trace.of(theta.dtype)(np.ascontiguousarray(theta), self.total(theta.shape[2]), found)
+        return self.projected(theta, theta.dtype)
+
+    def projected(self, theta: np.ndarray, dtype: np.dtype) -> np.ndarray:
+        found = np.empty(theta.shape, dtype=dtype)
+        raw = np.ascontiguousarray(theta, dtype=np.float64)
+        scale_to_trace.of(found.dtype)(raw, self.total(theta.shape[2]), found)
         return found
 
     def free(self, raw: np.ndarray, theta: np.ndarray, gradient: np.ndarray, share: float, out: np.ndarray) -> None:
@@ -193,9 +197,8 @@ METRICS.add("local_omega", Omega(scope="prototype"))
 def matrix_distances(prototypes: PrototypeSet) -> MatrixDistances:
     """D_i = x' Lambda x - 2 (Lambda m_i)'x + m_i' Lambda m_i, x and m_i from `prototypes.centring`."""
     W, theta = prototypes.centring[1], prototypes.theta
-    matrices = (theta[0].T @ theta[0])[None] if len(theta) == 1 else lower_squares(theta)
-    linear = W @ matrices[0] if len(theta) == 1 else _by_maps(prototypes, W)
-    return MatrixDistances(matrices, linear, row_products(W, linear), prototypes.slot)
+    linear = _by_maps(prototypes, W)
+    return MatrixDistances(lower_squares(theta), linear, row_products(W, linear), prototypes.slot)
 
 
 def _by_maps(prototypes: PrototypeSet, rows: np.ndarray) -> np.ndarray:
@@ -214,7 +217,7 @@ def _by_maps(prototypes: PrototypeSet, rows: np.ndarray) -> np.ndarray:
 
 @compiled(
     lambda number: types.void(
-        constant_stack(number),  # raw
+        constant_stack(types.float64),  # raw
         types.float64,  # total
         stack(number),  # out
     ),
@@ -225,11 +228,11 @@ def scale_to_trace(raw, total, out):
     for s in range(raw.shape[0]):
         squares = 0.0
         for r in range(raw.shape[1]):
-            one = raw.dtype.type(0)
+            one = 0.0
             for j in range(raw.shape[2]):
                 one += raw[s, r, j] * raw[s, r, j]
             squares += one
-        scale = raw.dtype.type(np.sqrt(total / squares) if squares > 0 else 1.0)
+        scale = np.sqrt(total / squares) if squares > 0 else 1.0
         for r in range(raw.shape[1]):
             for j in range(raw.shape[2]):
                 out[s, r, j] = raw[s, r, j] * scale

@@ -50,8 +50,8 @@ class _Variables:
             positions = np.empty(positions.shape, dtype=dtype)
             np.multiply(vector[: self.n_positions], self.unit, out=positions.reshape(-1), casting="same_kind")
         if self.learns_metric:
-            theta = self.metric.project(vector[self.n_positions :].reshape(theta.shape))
-        return self.start.moved(positions, theta.astype(dtype, copy=False))
+            theta = self.metric.projected(vector[self.n_positions :].reshape(theta.shape), dtype)
+        return self.start.moved(positions, theta)
 
     def gradient(self, vector: np.ndarray, at: PrototypeSet, gradient: Gradient, share: float = 1.0) -> np.ndarray:
         """By the vector: through the unit of the positions, and through the normalisation of the metric.

@@ -219,7 +219,7 @@ _AT_A_TIME = 512
 def pair_block(D, y, weight, labels, loss, parameters, pairs, pulls):
     """Weighted sum of the losses of a block of samples, with the two coefficients of each beside their prototypes.
 
-    NaN where D is not finite.
+    NaN where D is not finite. D may have more columns than there are samples.
     """
     alpha = parameters[1]
     value_sum = 0.0
@@ -228,8 +228,8 @@ def pair_block(D, y, weight, labels, loss, parameters, pairs, pulls):
     code = np.empty(_AT_A_TIME, np.int32)
     d_own = np.empty(_AT_A_TIME, D.dtype)
     d_rival = np.empty(_AT_A_TIME, D.dtype)
-    for begin in range(0, D.shape[1], _AT_A_TIME):
-        count = min(_AT_A_TIME, D.shape[1] - begin)
+    for begin in range(0, y.shape[0], _AT_A_TIME):
+        count = min(_AT_A_TIME, y.shape[0] - begin)
         own_and_rival_of_columns(D, begin, count, y, labels, code, d_own, own, d_rival, rival)
         for n in range(count):
             if own[n] < 0 or rival[n] < 0:

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 from numba import types
 
-from protolearn.blas import blas, blas_type
 from protolearn.compiled import compiled, constant_matrix, inline, matrix, stack, vector
 from protolearn.losses import FieldLoss
 from protolearn.losses.base import pair_signature
@@ -23,11 +22,10 @@ from protolearn.metrics.quadratic import (
     MatrixDistances,
     argument_types,
     distances_of_some,
-    in_compiled_loops,
     measured_at_a_time,
-    room_for_rows,
+    room_for_distances,
 )
-from protolearn.metrics.scatter import add_scatters, room_for_scatters
+from protolearn.metrics.scatter import add_scatters, zero_sums
 from protolearn.metrics.thin_maps import is_thin
 from protolearn.prototypes import PrototypeSet
 from protolearn.solvers.base import Objective
@@ -40,7 +38,6 @@ def serves(prototypes: PrototypeSet, objective: Objective) -> bool:
         isinstance(objective.metric, Omega)
         and not isinstance(objective.loss, FieldLoss)
         and not is_thin(prototypes.theta)
-        and in_compiled_loops(prototypes.theta.dtype)
     )
 
 
@@ -50,20 +47,15 @@ def value_and_moments(
     """The sum of the weighted losses, and the moments of `Omega.moments`; NaN and zeros where D is not finite."""
     dtype, labels, metric = prototypes.positions.dtype, prototypes.labels, objective.metric
     assert isinstance(metric, Omega)
-    d = X.shape[1]
     first, mass = np.zeros_like(prototypes.positions), np.zeros(len(prototypes), dtype=dtype)
-    scatter = np.zeros((len(prototypes.theta), d, d), dtype=dtype)
-    moments = first, mass, scatter
+    moments = first, mass, zero_sums(len(prototypes.theta), X.shape[1], dtype)
     samples = y, weight, labels, objective.loss.coefficients.argument(dtype), objective.parameters(labels)
     centred_X = np.ascontiguousarray(centred(X, prototypes)[0])
-    syrk = blas("syrk", dtype)
     if metric.bounds(prototypes, objective.kept) is None:
         forms: MatrixDistances = prototypes.derived(matrix_distances)
-        return pair_sums.of(dtype)(centred_X, *forms.arguments, *samples, syrk, *moments), moments
+        return pair_sums.of(dtype)(centred_X, *forms.arguments, *samples, *moments), moments
     D = metric.distances_of_nearest(X, y, prototypes, objective.kept)
-    return sums_of_distances.of(dtype)(
-        centred_X, D, prototypes.slot, *samples, blas("gemm", dtype), syrk, *moments
-    ), moments
+    return sums_of_distances.of(dtype)(centred_X, D, prototypes.slot, *samples, *moments), moments
 
 
 def types_of_samples(number: Any) -> tuple[Any, ...]:
@@ -79,7 +71,6 @@ def types_of_samples(number: Any) -> tuple[Any, ...]:
 
 def _types_of_moments(number: Any) -> tuple[Any, ...]:
     return (
-        blas_type("syrk"),
         matrix(number),  # sums of c x
         vector(number),  # sums of c
         stack(number),  # sums of c x x' of each slot
@@ -94,25 +85,22 @@ def _types_of_moments(number: Any) -> tuple[Any, ...]:
         *_types_of_moments(number),
     )
 )
-def pair_sums(
-    X, triangles, coefficients, linear, constants, slot, gemm, trmm, y, weight, labels, loss, parameters, syrk, first,
-    mass, scatter,
-):  # fmt: skip
+def pair_sums(X, tiles, constants, slot, y, weight, labels, loss, parameters, first, mass, scatter):
     """The weighted losses of a block; its moments are added up, those of x x' in the lower triangles."""
     n = X.shape[0]
     pairs, pulls = np.empty((n, 2), np.int32), np.empty((n, 2), X.dtype)
-    most = measured_at_a_time(X, triangles)
-    memory = room_for_rows(X, most, triangles, coefficients, constants)
+    most = measured_at_a_time(X)
+    memory = room_for_distances(X, most, scatter.shape[0], constants)
     value = 0.0
     for begin in range(0, n, most):
         end = min(begin + most, n)
-        D = distances_of_some(X[begin:end], triangles, coefficients, linear, constants, slot, gemm, trmm, memory)
+        D = distances_of_some(X, begin, end, tiles, constants, slot, scatter.shape[0], memory)
         value += pair_block(
             D, y[begin:end], weight[begin:end], labels, loss, parameters, pairs[begin:end], pulls[begin:end]
         )
     if not np.isfinite(value):
         return np.nan
-    add_moments(X, pairs, pulls, slot, gemm, syrk, first, mass, scatter)
+    add_moments(X, pairs, pulls, slot, first, mass, scatter)
     return value
 
 
@@ -122,39 +110,37 @@ def pair_sums(
         matrix(number),  # D, one prototype a row
         vector(types.int64),  # slot
         *types_of_samples(number),
-        blas_type("gemm"),
         *_types_of_moments(number),
     )
 )
-def sums_of_distances(X, D, slot, y, weight, labels, loss, parameters, gemm, syrk, first, mass, scatter):
+def sums_of_distances(X, D, slot, y, weight, labels, loss, parameters, first, mass, scatter):
     """As `pair_sums`, of distances that are known."""
     n = X.shape[0]
     pairs, pulls = np.empty((n, 2), np.int32), np.empty((n, 2), X.dtype)
     value = pair_block(D, y, weight, labels, loss, parameters, pairs, pulls)
     if not np.isfinite(value):
         return np.nan
-    add_moments(X, pairs, pulls, slot, gemm, syrk, first, mass, scatter)
+    add_moments(X, pairs, pulls, slot, first, mass, scatter)
     return value
 
 
 @inline
-def add_moments(X, pairs, pulls, slot, gemm, syrk, first, mass, scatter):
+def add_moments(X, pairs, pulls, slot, first, mass, scatter):
     """Sums of c x and of c for each prototype, of c x x' for each slot."""
     n = X.shape[0]
     add_pairs(X, pairs, pulls, first)
     add_masses(pairs, pulls, mass)
-    work = room_for_scatters(X, 2 * n, scatter.shape[0])
     if scatter.shape[0] == 1:
         rows, ends = np.empty(n, np.int64), np.empty(1, np.int64)
         for row in range(n):
             rows[row] = row
         ends[0] = n
-        add_scatters(X, rows, sums_of_both(pulls), ends, gemm, syrk, work, scatter)
+        add_scatters(X, rows, sums_of_both(pulls), ends, scatter)
         return
     ends = ends_of_slots(pairs, slot, scatter.shape[0])
     rows, sorted_pulls = np.empty(2 * n, np.int64), np.empty(2 * n, X.dtype)
     sort_entries(pairs, pulls, slot, ends.copy(), rows, sorted_pulls)
-    add_scatters(X, rows, sorted_pulls, ends, gemm, syrk, work, scatter)
+    add_scatters(X, rows, sorted_pulls, ends, scatter)
 
 
 @inline

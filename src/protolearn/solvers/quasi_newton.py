@@ -30,18 +30,21 @@ Note = Callable[[np.ndarray, float], bool]
 
 
 class Memory:
-    """The last steps and changes of slope, and the approximate inverse Hessian they make.
+    """The last steps s and changes y of the slope, and the approximate inverse Hessian they make.
 
-    They are kept in the number type of the slopes: one that is computed in float32 has no digits beyond.
+    They are kept in the number type of the slopes: one that is computed in float32 has no digits beyond. The two loops
+    of Nocedal (1980) need their inner products and nothing else (Chen, Wang and Zhou 2014), so that each vector is read
+    twice an iteration: when a new pair meets it, and for the direction after that.
     """
 
     def __init__(self, dtype: np.dtype, size: int) -> None:
         self.dtype, self.size = dtype, size
-        self.scale = 1.0
         # Rows of `_steps` and `_changes` in the order in which they came; one more is free for the next.
         self._order: list[int] = []
         self._steps = self._changes = np.empty((0, 0), dtype=dtype)
-        self._inverses = np.empty(size + 1)
+        # s'y and y'y of all pairs, and s'g and y'g with one slope g.
+        self._products, self._squares = np.empty((size + 1, size + 1)), np.empty((size + 1, size + 1))
+        self._with_slope, self._slope = np.empty((size + 1, 2)), np.empty(0, dtype=dtype)
 
     def __len__(self) -> int:
         return len(self._order)
@@ -49,7 +52,6 @@ class Memory:
     def clear(self) -> None:
         """Forget them all."""
         self._order = []
-        self.scale = 1.0
 
     def add(self, direction: np.ndarray, length: float, before: np.ndarray, after: np.ndarray) -> None:
         """Remember a step of so many times the direction, if the slope rose along it; the oldest gives way.
@@ -59,44 +61,87 @@ class Memory:
         if not len(self._steps):
             self._steps, self._changes = (np.empty((self.size + 1, len(after)), dtype=self.dtype) for _ in range(2))
         row = next(row for row in range(self.size + 1) if row not in self._order)
-        curvature, step_squares, change_squares = step_and_change.of(self.dtype)(
-            direction, length, before, after, self._steps[row], self._changes[row]
-        )
-        if not curvature > _LEAST_CURVATURE * np.sqrt(step_squares * change_squares):
-            return
-        self._order = [*self._order[-self.size + 1 :], row]
-        self._inverses[row] = 1.0 / curvature
-        self.scale = curvature / change_squares
+        step_squares = meet.of(self.dtype)(
+            direction, length, before, after, self._steps, self._changes, np.array([*self._order, row]),
+            self._products, self._squares, self._with_slope,
+        )  # fmt: skip
+        self._slope = after
+        curvature, change_squares = self._products[row, row], self._squares[row, row]
+        if curvature > _LEAST_CURVATURE * np.sqrt(step_squares * change_squares):
+            self._order = [*self._order[-self.size + 1 :], row]
 
     def direction(self, slope: np.ndarray) -> np.ndarray:
         """Minus the inverse Hessian times the slope."""
-        q = -slope
-        if self._order:
-            order = np.array(self._order)
-            two_loops.of(self.dtype)(self._steps, self._changes, self._inverses, order, self.scale, q)
-        return q
+        if not self._order:
+            return -slope
+        pairs = self._steps, self._changes, np.array(self._order)
+        if slope is not self._slope:
+            meet_slope.of(self.dtype)(*pairs, slope, self._with_slope)
+            self._slope = slope
+        found = np.empty_like(slope)
+        fill_direction.of(self.dtype)(*pairs, self._products, self._squares, self._with_slope, slope, found)
+        return found
 
 
 @compiled(
-    lambda number: types.UniTuple(types.float64, 3)(
+    lambda number: types.float64(
         vector(number),  # direction
         types.float64,  # length
-        *(vector(number),) * 4,  # slopes before and after, step, change
+        vector(number),  # slope before
+        vector(number),  # slope after
+        matrix(number),  # steps
+        matrix(number),  # changes
+        vector(types.int64),  # rows of what is remembered, and last that of the new pair
+        matrix(types.float64),  # s'y
+        matrix(types.float64),  # y'y
+        matrix(types.float64),  # s'g and y'g
     ),
     fastmath=VECTORISED,
 )
-def step_and_change(direction, length, before, after, step, change):
-    """Fill step s and change y of the slope; s'y, s's and y'y."""
-    factor = step.dtype.type(length)
-    product = step_squares = change_squares = 0.0
-    for begin in range(0, step.shape[0], _AT_A_TIME):
+def meet(direction, length, before, after, steps, changes, rows, products, squares, with_slope):
+    """Fill a new step and change of the slope, and all inner products with them and with the slope; s's of the new."""
+    new = rows[rows.shape[0] - 1]
+    factor = steps.dtype.type(length)
+    step_squares = 0.0
+    for row in rows:
+        products[row, new] = products[new, row] = squares[row, new] = with_slope[row, 0] = with_slope[row, 1] = 0.0
+    # A part that stays in the first-level cache at a time.
+    for begin in range(0, after.shape[0], _AT_A_TIME):
         part = slice(begin, begin + _AT_A_TIME)
-        s, y = step[part], change[part]
-        fill(direction[part], factor, before[part], after[part], s, y)
-        product += inner_product(s, y)
+        s, y, g = steps[new, part], changes[new, part], after[part]
+        fill(direction[part], factor, before[part], g, s, y)
         step_squares += inner_product(s, s)
-        change_squares += inner_product(y, y)
-    return product, step_squares, change_squares
+        for row in rows:
+            with_change, with_slope_of_step, _ = three_products(steps[row, part], y, g, g)
+            square, with_slope_of_change, with_step = three_products(changes[row, part], y, g, s)
+            products[row, new] += with_change
+            squares[row, new] += square
+            with_slope[row, 0] += with_slope_of_step
+            with_slope[row, 1] += with_slope_of_change
+            if row != new:
+                products[new, row] += with_step
+    for row in rows:
+        squares[new, row] = squares[row, new]
+    return step_squares
+
+
+@compiled(
+    lambda number: types.void(
+        *(matrix(number),) * 2,  # steps, changes
+        vector(types.int64),  # rows
+        vector(number),  # slope
+        matrix(types.float64),  # s'g and y'g
+    ),
+    fastmath=VECTORISED,
+)
+def meet_slope(steps, changes, rows, slope, with_slope):
+    """The inner products with a slope that no step has led to."""
+    for row in rows:
+        with_slope[row, 0] = with_slope[row, 1] = 0.0
+        for begin in range(0, slope.shape[0], _AT_A_TIME):
+            part = slice(begin, begin + _AT_A_TIME)
+            with_slope[row, 0] += inner_product(steps[row, part], slope[part])
+            with_slope[row, 1] += inner_product(changes[row, part], slope[part])
 
 
 @vectorised
@@ -117,59 +162,76 @@ def inner_product(one, other):
 
 
 @vectorised
-def add_multiple(q, factor, share, other):
-    """q = factor (q + share other)."""
-    for j in range(q.shape[0]):
-        q[j] = factor * (q[j] + share * other[j])
+def three_products(one, a, b, c):
+    """Of a short vector with three others."""
+    with_a = with_b = with_c = one.dtype.type(0)
+    for j in range(one.shape[0]):
+        with_a += one[j] * a[j]
+        with_b += one[j] * b[j]
+        with_c += one[j] * c[j]
+    return with_a, with_b, with_c
 
 
 @compiled(
     lambda number: types.void(
         matrix(number),  # steps s
         matrix(number),  # changes y of the slope
-        vector(types.float64),  # 1 / s'y
-        vector(types.int64),  # their order, newest last
-        types.float64,  # scale of the first Hessian
-        vector(number),  # q
+        vector(types.int64),  # their rows, newest last
+        matrix(types.float64),  # s'y
+        matrix(types.float64),  # y'y
+        matrix(types.float64),  # s'g and y'g
+        vector(number),  # g
+        vector(number),  # out
     ),
     fastmath=VECTORISED,
 )
-def two_loops(steps, changes, inverses, order, scale, q):
-    """q <- inverse Hessian times q, in place, by the two loops of Nocedal (1980).
+def fill_direction(steps, changes, order, products, squares, with_slope, g, out):
+    """Minus the inverse Hessian times g.
 
-    Each pass takes leave of one pair and meets the next, a part that stays in the cache at a time. BLAS, called 40
-    times, takes five times as long for a dozen numbers, 1.7 times for a few thousand, and as long for a hundred
-    thousand.
+    The first loop takes multiples `back` of the changes from -g, the second adds multiples `forth` of the steps to that
+    times the scale s'y / y'y of the newest pair.
     """
-    number = q.dtype.type
+    number = g.dtype.type
     count = order.shape[0]
-    shares = np.empty(count)
-    product = 0.0
-    for begin in range(0, q.shape[0], _AT_A_TIME):
-        part = slice(begin, begin + _AT_A_TIME)
-        product += inner_product(steps[order[count - 1], part], q[part])
-    # Back to the oldest pair and forth to the newest; the pair that is left, and the one that is met.
-    for turn in range(2 * count):
-        back = turn < count
-        p = count - 1 - turn if back else turn - count
+    newest = order[count - 1]
+    scale = products[newest, newest] / squares[newest, newest]
+    back, forth = np.zeros(count), np.zeros(count)
+    for p in range(count - 1, -1, -1):
         i = order[p]
-        factor = number(1.0)
-        if back:
-            shares[p] = inverses[i] * product
-            share, left = number(-shares[p]), changes[i]
-            met = steps[order[p - 1]] if p > 0 else changes[order[0]]
-            if p == 0:
-                factor = number(scale)
-        else:
-            share, left = number(shares[p] - inverses[i] * product), steps[i]
-            met = changes[order[p + 1]] if p + 1 < count else changes[i]
-        product = 0.0
-        for begin in range(0, q.shape[0], _AT_A_TIME):
-            part = slice(begin, begin + _AT_A_TIME)
-            add_multiple(q[part], factor, share, left[part])
-            # The newest pair meets none.
-            if turn + 1 < 2 * count:
-                product += inner_product(met[part], q[part])
+        product = -with_slope[i, 0]
+        for o in range(p + 1, count):
+            product -= back[o] * products[i, order[o]]
+        back[p] = product / products[i, i]
+    for p in range(count):
+        i = order[p]
+        product = -with_slope[i, 1]
+        for o in range(count):
+            product -= back[o] * squares[i, order[o]]
+        product *= scale
+        for o in range(p):
+            product += forth[o] * products[order[o], i]
+        forth[p] = back[p] - product / products[i, i]
+    for begin in range(0, g.shape[0], _AT_A_TIME):
+        part = slice(begin, begin + _AT_A_TIME)
+        put_multiple(g[part], number(-scale), out[part])
+        for p in range(count):
+            add_multiples(
+                steps[order[p], part], number(forth[p]), changes[order[p], part], number(-scale * back[p]), out[part]
+            )
+
+
+@vectorised
+def put_multiple(one, factor, out):
+    """out = factor one."""
+    for j in range(out.shape[0]):
+        out[j] = factor * one[j]
+
+
+@vectorised
+def add_multiples(one, factor, other, share, out):
+    """out += factor one + share other."""
+    for j in range(out.shape[0]):
+        out[j] += factor * one[j] + share * other[j]
 
 
 @compiled(

@@ -15,7 +15,6 @@ from protolearn.losses import FieldLoss
 from protolearn.metrics.base import centred
 from protolearn.metrics.omega import Omega
 from protolearn.metrics.pulls import add_pairs
-from protolearn.metrics.quadratic import in_compiled_loops
 from protolearn.metrics.thin_maps import is_thin, map_and_measure, mapped_positions, squared_differences_of_parts
 from protolearn.prototypes import PrototypeSet
 from protolearn.solvers.base import Objective
@@ -35,7 +34,7 @@ def serves(prototypes: PrototypeSet, objective: Objective) -> bool:
         isinstance(objective.metric, Omega)
         and not isinstance(objective.loss, FieldLoss)
         and is_thin(prototypes.theta)
-        and in_compiled_loops(prototypes.theta.dtype)
+        and blas("gemm", prototypes.theta.dtype) is not None
     )
 
 

@@ -1,0 +1,113 @@
+"""Tiles in registers: what compiled functions do is what the plain functions say."""
+
+import numpy as np
+import pytest
+from numba import types
+
+from protolearn import tiles
+from protolearn.compiled import compiled, vector
+from protolearn.tiles import ROWS, add_forms, add_product, lanes_of, put_columns, put_multiple, room_for, width_of
+
+NUMBERS = [np.dtype(np.float32), np.dtype(np.float64)]
+
+
+@compiled(lambda number: types.void(vector(number), vector(number), types.int64, vector(number)))
+def add_one_product(A, B, count, C):
+    add_product(A, 3, ROWS + 2, B, 5, count, C, 1, 2 * width_of(C))
+
+
+@compiled(lambda number: types.void(vector(number), vector(number), types.int64, vector(number)))
+def add_one_form(A, panel, count, forms):
+    add_forms(A, 3, panel, 1, count, forms, 2)
+
+
+@compiled(lambda number: types.void(vector(number), types.float64, vector(number)))
+def put_one_multiple(A, factor, B):
+    put_multiple(A, 3, B.dtype.type(factor), B, 5)
+
+
+@compiled(lambda number: types.void(vector(number), vector(types.int64), vector(number)))
+def put_some_columns(A, starts, panel):
+    put_columns(A, starts, 1, 2, panel, 3, width_of(panel))
+
+
+@compiled(lambda number: types.int64(types.int64, vector(number)))
+def address_of_room(size, X):
+    room = room_for(size, X)
+    room[:] = 0
+    return room.ctypes.data + room.shape[0] - size
+
+
+def random(size, dtype, seed=0):
+    return np.random.default_rng(seed).normal(size=size).astype(dtype)
+
+
+def alike(function, dtype, *arguments):
+    """Compiled and as Python, each in its own copy of the last argument, which is returned."""
+    found = [arguments[-1].copy() for _ in range(2)]
+    function.of(dtype)(*arguments[:-1], found[0])
+    function.function(*arguments[:-1], found[1])
+    np.testing.assert_allclose(*found, rtol=1e-4 if dtype == np.float32 else 1e-12, atol=1e-4 * dtype.itemsize)
+    return found[0]
+
+
+@pytest.mark.parametrize("dtype", NUMBERS)
+@pytest.mark.parametrize("count", [0, 1, 7, 40])
+def test_a_product_is_added_to_a_tile_and_to_nothing_else(count, dtype):
+    width = width_of(np.empty(0, dtype))
+    A, B = random(3 + 40 * (ROWS + 2), dtype), random(5 + 40 * width, dtype, 1)
+    before = random(1 + 2 * width * ROWS, dtype, 2)
+    after = alike(add_one_product, dtype, A, B, count, before)
+    left = A[3:].reshape(40, ROWS + 2)[:count, :ROWS]
+    expected = before.astype(np.float64)
+    expected[1:].reshape(ROWS, 2 * width)[:, :width] += left.T @ B[5:].reshape(40, width)[:count]
+    np.testing.assert_allclose(after, expected, rtol=1e-4, atol=1e-4)
+    outside = np.ones(len(before), dtype=bool)
+    outside[1:].reshape(ROWS, 2 * width)[:, :width] = False
+    np.testing.assert_array_equal(after[outside], before[outside])
+
+
+@pytest.mark.parametrize("dtype", NUMBERS)
+@pytest.mark.parametrize("count", [1, 30])
+def test_forms_are_products_of_some_rows_of_a_panel_with_all(count, dtype):
+    width = width_of(np.empty(0, dtype))
+    A, panel = random(3 + 30 * ROWS, dtype), random(30 * width, dtype, 1)
+    after = alike(add_one_form, dtype, A, panel, count, random(width + 4, dtype, 2))
+    rows = panel.reshape(30, width)
+    sums = A[3:].reshape(30, ROWS)[:count].T @ rows[:count]
+    expected = random(width + 4, dtype, 2)
+    expected[2:-2] += (rows[1 : 1 + ROWS] * sums).sum(axis=0)
+    np.testing.assert_allclose(after, expected, rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize("dtype", NUMBERS)
+def test_a_multiple_of_a_part(dtype):
+    width = width_of(np.empty(0, dtype))
+    A = random(3 + width, dtype)
+    after = alike(put_one_multiple, dtype, A, -2.5, np.ones(width + 6, dtype))
+    np.testing.assert_allclose(after[5:-1], -2.5 * A[3:], rtol=1e-6)
+    assert (after[:5] == 1).all()
+    assert after[-1] == 1
+
+
+@pytest.mark.parametrize("dtype", NUMBERS)
+def test_a_square_of_rows_as_columns(dtype):
+    lanes, width = lanes_of(np.empty(0, dtype)), width_of(np.empty(0, dtype))
+    A = random(200, dtype)
+    starts = np.append(0, np.random.default_rng(1).integers(0, 200 - lanes - 2, lanes))
+    after = alike(put_some_columns, dtype, A, starts, np.zeros(3 + lanes * width, dtype))
+    for v in range(lanes):
+        begin = starts[1 + v] + 2
+        np.testing.assert_array_equal(after[3:].reshape(lanes, width)[:, v], A[begin : begin + lanes])
+
+
+@pytest.mark.parametrize("dtype", NUMBERS)
+def test_room_begins_on_a_cache_line(dtype):
+    for size in (1, 33, 1000):
+        assert address_of_room.of(dtype)(size, np.empty(0, dtype)) % 64 == 0
+
+
+def test_the_processor_that_numba_compiles_for_decides(monkeypatch):
+    monkeypatch.setattr(tiles._SETTINGS, "CPU_FEATURES", "+sse2,+avx")
+    assert tiles._has("avx")
+    assert not tiles._has("avx512f")
