@@ -99,7 +99,8 @@ class Compiled:
         self._for_number = lru_cache(maxsize=None)(self._compile)
         self._argument_for_number = lru_cache(maxsize=None)(self._as_argument)
 
-    def _compile(self, number: Any) -> Callable:
+    def _compile(self, dtype: np.dtype) -> Callable:
+        number = _NUMBER_TYPES[dtype]
         try:
             with _no_collections():
                 return njit(self.signature(number), cache=self.cache, nogil=True, fastmath=self.fastmath)(self.function)
@@ -125,18 +126,18 @@ class Compiled:
 
     def of(self, dtype: Any) -> Callable:
         """The function compiled for float32 or float64."""
-        return self._for_number(_NUMBER_TYPES[np.dtype(dtype)])
+        return self._for_number(np.dtype(dtype))
 
     def argument(self, dtype: Any) -> Callable:
         """The function compiled for float32 or float64, as an argument of other compiled functions."""
-        return self._argument_for_number(_NUMBER_TYPES[np.dtype(dtype)])
+        return self._argument_for_number(np.dtype(dtype))
 
-    def _as_argument(self, number: Any) -> Callable:
-        function = self._for_number(number)
+    def _as_argument(self, dtype: np.dtype) -> Callable:
+        function = self._for_number(dtype)
         # A user's function may raise, which a bare address cannot pass on.
         if not self.cache or not hasattr(function, "get_compile_result"):
             return function
-        return Argument(function, self.signature(number))
+        return Argument(function, self.signature(_NUMBER_TYPES[dtype]))
 
     def __reduce__(self) -> tuple:
         if _found(self.__module__, self.__qualname__) is self:

@@ -21,8 +21,8 @@ from numba.core import cgutils
 from numba.extending import lower_builtin, type_callable
 
 from protolearn.compiled import inline
+from protolearn.lanes import INDEX, index, plus_product
 
-_INDEX = ir.IntType(64)
 _SETTINGS: Any = config
 
 
@@ -68,6 +68,19 @@ def add_forms(A, a, panel, at, count, forms, f):
     forms[f : f + width] += (_taken(panel, at * width, width, ROWS, width) * sums).sum(axis=0)
 
 
+def put_distances(A, a, panel, count, forms, slot, constants, i, D, at, row):
+    """D[at + r row + v] = constants[i + r] + forms[slot[i + r] width + v] + the sum of `add_product`, with a panel.
+
+    Rounding below zero is clipped; NaN stays NaN.
+    """
+    width = width_of(panel)
+    sums = _taken(A, a, ROWS, count, ROWS).T @ _taken(panel, 0, width, count, width)
+    for r in range(ROWS):
+        begin = slot[i + r] * width
+        distances = sums[r] + (forms[begin : begin + width] + constants[i + r])
+        D[at + r * row : at + r * row + width] = np.where(distances < 0, 0, distances)
+
+
 def put_multiple(A, a, factor, B, b):
     """B[b + v] = factor A[a + v], v < width."""
     B[b : b + width_of(B)] = factor * A[a : a + width_of(B)]
@@ -102,6 +115,11 @@ def _type_of_add_forms(context: Any) -> Callable:
     return lambda A, a, panel, at, count, forms, f: types.none
 
 
+@type_callable(put_distances)
+def _type_of_put_distances(context: Any) -> Callable:
+    return lambda A, a, panel, count, forms, slot, constants, i, D, at, row: types.none
+
+
 @type_callable(put_multiple)
 def _type_of_put_multiple(context: Any) -> Callable:
     return lambda A, a, factor, B, b: types.none
@@ -112,53 +130,72 @@ def _type_of_put_columns(context: Any) -> Callable:
     return lambda A, starts, s, a, B, b, row: types.none
 
 
-_N = types.Integer
+_A, _N = types.Array, types.Integer
 
 
-@lower_builtin(add_product, types.Array, _N, _N, types.Array, _N, _N, types.Array, _N, _N)
+@lower_builtin(add_product, _A, _N, _N, _A, _N, _N, _A, _N, _N)
 def _add_product(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
     vectors = _Vectors(context, builder, signature.args[0].dtype)
     A, B, C = (vectors.numbers(signature.args[i], arguments[i]) for i in (0, 3, 6))
     _, a, step, _, b, count, _, c, row = arguments
     for r, sums in enumerate(vectors.tile(A, a, step, B, b, count)):
-        begin = builder.add(c, builder.mul(row, _number(r)))
+        begin = builder.add(c, builder.mul(row, index(r)))
         for v, more in enumerate(sums):
-            at = builder.add(begin, _number(v * vectors.lanes))
+            at = builder.add(begin, index(v * vectors.lanes))
             vectors.store(builder.fadd(vectors.load(C, at), more), C, at)
     return context.get_dummy_value()
 
 
-@lower_builtin(add_forms, types.Array, _N, types.Array, _N, _N, types.Array, _N)
+@lower_builtin(add_forms, _A, _N, _A, _N, _N, _A, _N)
 def _add_forms(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
     vectors = _Vectors(context, builder, signature.args[0].dtype)
     A, panel, forms = (vectors.numbers(signature.args[i], arguments[i]) for i in (0, 2, 5))
     _, a, _, at, count, _, f = arguments
-    tile = vectors.tile(A, a, _number(ROWS), panel, _number(0), count)
+    tile = vectors.tile(A, a, index(ROWS), panel, index(0), count)
     for v in range(_ACROSS):
-        place = builder.add(f, _number(v * vectors.lanes))
+        place = builder.add(f, index(v * vectors.lanes))
         form = vectors.load(forms, place)
         for r, sums in enumerate(tile):
-            row = builder.mul(builder.add(at, _number(r)), _number(vectors.width))
-            form = vectors.plus_product(
-                form, vectors.load(panel, builder.add(row, _number(v * vectors.lanes))), sums[v]
-            )
+            row = builder.mul(builder.add(at, index(r)), index(vectors.width))
+            of_row = vectors.load(panel, builder.add(row, index(v * vectors.lanes)))
+            form = plus_product(builder, form, of_row, sums[v])
         vectors.store(form, forms, place)
     return context.get_dummy_value()
 
 
-@lower_builtin(put_multiple, types.Array, _N, types.Float, types.Array, _N)
+@lower_builtin(put_distances, _A, _N, _A, _N, _A, _A, _A, _N, _A, _N, _N)
+def _put_distances(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
+    vectors = _Vectors(context, builder, signature.args[0].dtype)
+    A, panel, forms, slot, constants, D = (vectors.numbers(signature.args[i], arguments[i]) for i in (0, 2, 4, 5, 6, 8))
+    _, a, _, count, _, _, _, i, _, at, row = arguments
+    zero = ir.Constant(vectors.type, [0.0] * vectors.lanes)
+    for r, sums in enumerate(vectors.tile(A, a, index(ROWS), panel, index(0), count)):
+        place = builder.add(i, index(r))
+        constant = vectors.spread(builder.load(builder.gep(constants, [place])))
+        form = builder.mul(builder.load(builder.gep(slot, [place])), index(vectors.width))
+        begin = builder.add(at, builder.mul(row, index(r)))
+        for v, products in enumerate(sums):
+            after = index(v * vectors.lanes)
+            rest = builder.fadd(vectors.load(forms, builder.add(form, after)), constant)
+            distance = builder.fadd(products, rest)
+            below = builder.fcmp_ordered("<", distance, zero)
+            vectors.store(builder.select(below, zero, distance), D, builder.add(begin, after))
+    return context.get_dummy_value()
+
+
+@lower_builtin(put_multiple, _A, _N, types.Float, _A, _N)
 def _put_multiple(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
     vectors = _Vectors(context, builder, signature.args[0].dtype)
     A, B = (vectors.numbers(signature.args[i], arguments[i]) for i in (0, 3))
     _, a, factor, _, b = arguments
     everywhere = vectors.spread(context.cast(builder, factor, signature.args[2], signature.args[0].dtype))
     for v in range(_ACROSS):
-        at = _number(v * vectors.lanes)
+        at = index(v * vectors.lanes)
         vectors.store(builder.fmul(everywhere, vectors.load(A, builder.add(a, at))), B, builder.add(b, at))
     return context.get_dummy_value()
 
 
-@lower_builtin(put_columns, types.Array, types.Array, _N, _N, types.Array, _N, _N)
+@lower_builtin(put_columns, _A, _A, _N, _N, _A, _N, _N)
 def _put_columns(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
     vectors = _Vectors(context, builder, signature.args[0].dtype)
     A, starts, B = (vectors.numbers(signature.args[i], arguments[i]) for i in (0, 1, 4))
@@ -166,7 +203,7 @@ def _put_columns(context: Any, builder: ir.IRBuilder, signature: Any, arguments:
     lanes = vectors.lanes
     square = []
     for v in range(lanes):
-        begin = builder.load(builder.gep(starts, [builder.add(s, _number(v))]))
+        begin = builder.load(builder.gep(starts, [builder.add(s, index(v))]))
         square.append(vectors.load(A, builder.add(begin, a)))
     # Quarters change places, then the quarters of these, down to single numbers.
     half = lanes // 2
@@ -180,12 +217,8 @@ def _put_columns(context: Any, builder: ir.IRBuilder, signature: Any, arguments:
                 )
         half //= 2
     for j, column in enumerate(square):
-        vectors.store(column, B, builder.add(b, builder.mul(row, _number(j))))
+        vectors.store(column, B, builder.add(b, builder.mul(row, index(j))))
     return context.get_dummy_value()
-
-
-def _number(value: int) -> ir.Constant:
-    return ir.Constant(_INDEX, value)
 
 
 class _Vectors:
@@ -220,12 +253,7 @@ class _Vectors:
     def spread(self, number: Any) -> Any:
         """One number in all lanes."""
         none = ir.Constant(self.type, ir.Undefined)
-        return self.mixed(self.builder.insert_element(none, number, _number(0)), none, [0] * self.lanes)
-
-    def plus_product(self, total: Any, one: Any, other: Any) -> Any:
-        """total + one other, rounded once where the processor does so."""
-        how = ("contract",)
-        return self.builder.fadd(total, self.builder.fmul(one, other, flags=how), flags=how)
+        return self.mixed(self.builder.insert_element(none, number, index(0)), none, [0] * self.lanes)
 
     def tile(self, A: Any, a: Any, step: Any, B: Any, b: Any, count: Any) -> list[list[Any]]:
         """The sums of `add_product`, in registers."""
@@ -236,13 +264,13 @@ class _Vectors:
         for sums in tile:
             for one in sums:
                 builder.store(zero, one)
-        with cgutils.for_range(builder, count, intp=_INDEX) as loop:
-            left, right = builder.mul(loop.index, step), builder.mul(loop.index, _number(self.width))
+        with cgutils.for_range(builder, count, intp=INDEX) as loop:
+            left, right = builder.mul(loop.index, step), builder.mul(loop.index, index(self.width))
             begin = builder.add(b, right)
-            row = [self.load(B, builder.add(begin, _number(v * self.lanes))) for v in range(_ACROSS)]
+            row = [self.load(B, builder.add(begin, index(v * self.lanes))) for v in range(_ACROSS)]
             for r, sums in enumerate(tile):
-                at = builder.add(builder.add(a, left), _number(r))
+                at = builder.add(builder.add(a, left), index(r))
                 number = self.spread(builder.load(builder.gep(A, [at])))
                 for one, vector in zip(sums, row, strict=True):
-                    builder.store(self.plus_product(builder.load(one), number, vector), one)
+                    builder.store(plus_product(builder, builder.load(one), number, vector), one)
         return [[builder.load(one) for one in sums] for sums in tile]

@@ -7,11 +7,12 @@ import pytest
 
 from problems import ALL_METRICS, random_problem
 from protolearn.data import TrainingSet
-from protolearn.metrics import scatter
+from protolearn.metrics import squared_maps
 from protolearn.metrics.omega import Omega
 from protolearn.metrics.pulls import PairPull
 from protolearn.metrics.quadratic import MatrixDistances
-from protolearn.metrics.scatter import lower_squares, scatter_by_slot, scatter_of_entries
+from protolearn.metrics.scatter import scatter_by_slot, scatter_of_entries
+from protolearn.metrics.squared_maps import matrix_distances
 from protolearn.prototypes import PrototypeSet
 
 NUMBERS = [np.float32, np.float64]
@@ -131,15 +132,33 @@ def test_a_scatter_with_weights_of_both_signs_and_zeros(ends, n_features, dtype)
         np.testing.assert_allclose(one, expected, atol=2e-4 if dtype == np.float32 else 1e-12)
 
 
-@pytest.mark.parametrize("shape", [(1, 2, 5), (3, 2, 5), (3, 40, 40)])
-def test_squares_of_maps(shape, monkeypatch):
+@pytest.fixture(params=["BLAS in compiled functions", "numpy alone"])
+def _way(request, monkeypatch):
+    if request.param == "numpy alone":
+        monkeypatch.setattr(squared_maps, "blas", lambda name, dtype: None)
+
+
+@pytest.mark.usefixtures("_way")
+@pytest.mark.parametrize("shape", [(1, 2, 5), (3, 2, 5), (3, 40, 40), (2, 300, 300)])
+@pytest.mark.parametrize("dtype", NUMBERS)
+def test_what_distances_need_of_maps(shape, dtype, monkeypatch):
+    """Also of a map that no prototype has."""
     from protolearn import threads
 
     monkeypatch.setattr(threads, "_WORTH_A_THREAD", 0)
-    maps = np.random.default_rng(0).normal(size=shape)
-    np.testing.assert_allclose(
-        lower(lower_squares(maps), shape[2]), np.tril(maps.transpose(0, 2, 1) @ maps), atol=1e-13
-    )
+    rng = np.random.default_rng(0)
+    maps = rng.normal(size=shape) / np.sqrt(shape[2])
+    slot = np.array([0, 2, 0]) % shape[0]
+    W = rng.normal(size=(3, shape[2]))
+    prototypes = PrototypeSet(W.astype(dtype), np.arange(3), maps.astype(dtype), slot)
+    found = prototypes.derived(matrix_distances)
+    matrices = maps.transpose(0, 2, 1) @ maps
+    away = prototypes.centring[1]
+    tolerance = 1e-4 if dtype == np.float32 else 1e-12
+    np.testing.assert_allclose(found.matrices, matrices, atol=tolerance)
+    linear = np.stack([matrices[s] @ m for m, s in zip(away, slot, strict=True)])
+    np.testing.assert_allclose(found.linear, linear, atol=tolerance)
+    np.testing.assert_allclose(found.constants, (linear * away).sum(axis=1), atol=10 * tolerance)
 
 
 @pytest.mark.parametrize("metric", ["omega", "class_omega"])
@@ -149,7 +168,7 @@ def test_the_gradient_without_blas_in_compiled_functions(metric, n_features, mon
     data, prototypes = random_problem(metric, n_samples=60, n_features=n_features)
     pull = random_pull(60, len(prototypes))
     expected = metric.gradient(data.X, prototypes, pull)
-    monkeypatch.setattr(scatter, "blas", lambda name, dtype: None)
+    monkeypatch.setattr(squared_maps, "blas", lambda name, dtype: None)
     for one, other in zip(metric.gradient(data.X, prototypes, pull), expected, strict=True):
         np.testing.assert_allclose(one, other, atol=1e-10)
 

@@ -10,7 +10,7 @@ import numpy as np
 from numba import types
 
 from protolearn.compiled import VECTORISED, compiled, constant_stack, stack
-from protolearn.data.kept_rows import KeptRows, row_products
+from protolearn.data.kept_rows import KeptRows
 from protolearn.metrics import bounded, thin_maps
 from protolearn.metrics.base import (
     METRICS,
@@ -25,7 +25,8 @@ from protolearn.metrics.base import (
 )
 from protolearn.metrics.pulls import Pull
 from protolearn.metrics.quadratic import MatrixDistances
-from protolearn.metrics.scatter import gradient_of_scatter, lower_squares, scatter_by_slot
+from protolearn.metrics.scatter import scatter_by_slot
+from protolearn.metrics.squared_maps import gradient_of_sums, matrix_distances
 from protolearn.parameters import check_count
 from protolearn.prototypes import PrototypeSet
 
@@ -151,7 +152,7 @@ class Omega(Metric):
 
     def gradient_of(self, prototypes: PrototypeSet, moments: tuple[np.ndarray, ...]) -> tuple[np.ndarray, np.ndarray]:
         if not thin_maps.is_thin(prototypes.theta):
-            return gradient_of_scatter(prototypes, *moments)
+            return gradient_of_sums(prototypes, *moments)
         first, mass, scatter = moments
         W = prototypes.centring[1]
         dtype = prototypes.theta.dtype
@@ -192,13 +193,6 @@ class Omega(Metric):
 METRICS.add("omega", Omega())
 METRICS.add("class_omega", Omega(scope="class"))
 METRICS.add("local_omega", Omega(scope="prototype"))
-
-
-def matrix_distances(prototypes: PrototypeSet) -> MatrixDistances:
-    """D_i = x' Lambda x - 2 (Lambda m_i)'x + m_i' Lambda m_i, x and m_i from `prototypes.centring`."""
-    W, theta = prototypes.centring[1], prototypes.theta
-    linear = _by_maps(prototypes, W)
-    return MatrixDistances(lower_squares(theta), linear, row_products(W, linear), prototypes.slot)
 
 
 def _by_maps(prototypes: PrototypeSet, rows: np.ndarray) -> np.ndarray:

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numba import types
 
-from protolearn.compiled import aligned_zeros, compiled, constant_matrix, inline, matrix, stack, vector, vectorised
-from protolearn.tiles import ROWS, add_forms, add_product, lanes_of, put_columns, room_for, width_of
+from protolearn.compiled import aligned_zeros, compiled, constant_matrix, inline, matrix, stack, vector
+from protolearn.tiles import ROWS, add_forms, lanes_of, put_columns, put_distances, room_for, width_of
 
 # Rows that are measured at a time: their distances to some prototypes stay in the cache.
 _ROWS_AT_A_TIME = 512
@@ -23,7 +23,7 @@ _ROWS_AT_A_TIME = 512
 class MatrixDistances:
     """What gives D of any rows.
 
-    matrices : S, one a slot; what stands above the diagonals is not read, nor what stands behind the features
+    matrices : S, one a slot; what stands above the diagonals is not read
     linear, constants : S m_i and m_i'S m_i
     """
 
@@ -44,10 +44,13 @@ class MatrixDistances:
         fill_tiles.of(found.dtype)(self.matrices, self.linear, found)
         return found
 
-    @property
-    def arguments(self) -> tuple[np.ndarray, ...]:
+    @cached_property
+    def arguments(self) -> tuple[Any, ...]:
         """What `distances_of_some` is called with after the rows; `argument_types` has its types."""
-        return self.tiles, self.constants, self.slot
+        n = len(self.slot)
+        constants, slot = np.zeros(up_to(n, ROWS), self.constants.dtype), np.zeros(up_to(n, ROWS), np.int64)
+        constants[:n], slot[:n] = self.constants, self.slot
+        return self.tiles, constants, slot, len(self.matrices)
 
     def of(self, X: np.ndarray) -> np.ndarray:
         """D of some rows, one prototype a row, rounding below zero clipped."""
@@ -55,7 +58,7 @@ class MatrixDistances:
         if dtype != self.matrices.dtype:
             return self._astype(dtype).of(X)
         D = np.empty((len(self.slot), len(X)), dtype=dtype)
-        fill_distances.of(dtype)(np.ascontiguousarray(X, dtype=dtype), *self.arguments, len(self.matrices), D)
+        fill_distances.of(dtype)(np.ascontiguousarray(X, dtype=dtype), *self.arguments, D)
         return D
 
     def _astype(self, dtype: np.dtype) -> MatrixDistances:
@@ -67,8 +70,9 @@ def argument_types(number: Any) -> tuple[Any, ...]:
     """Those of `MatrixDistances.arguments`."""
     return (
         vector(number),  # tiles
-        vector(number),  # constants
-        vector(types.int64),  # slot
+        vector(number),  # constants, and zeros up to a multiple of ROWS
+        vector(types.int64),  # slot, and zeros
+        types.int64,  # how many matrices there are
     )
 
 
@@ -110,7 +114,6 @@ def fill_tiles(matrices, linear, out):
     lambda number: types.void(
         constant_matrix(number),  # X
         *argument_types(number),
-        types.int64,  # n_matrices
         matrix(number),  # D, one prototype a row
     )
 )
@@ -134,13 +137,13 @@ def measured_at_a_time(X):
 @inline
 def room_for_distances(X, most, n_matrices, constants):
     """Room for what `distances_of_some` makes of as many rows: a panel of some, their forms, the distances of all."""
-    width, n_prototypes = width_of(X), up_to(constants.shape[0], ROWS)
-    return room_for((up_to(X.shape[1], ROWS) + n_matrices) * width + n_prototypes * up_to(most, width), X)
+    width = width_of(X)
+    return room_for((up_to(X.shape[1], ROWS) + n_matrices) * width + constants.shape[0] * up_to(most, width), X)
 
 
 @inline
 def distances_of_some(X, begin, end, tiles, constants, slot, n_matrices, memory):
-    """D of a few rows, one prototype a row, in the memory; columns behind the last row mean nothing."""
+    """D of a few rows, one prototype a row, in the memory; what stands behind the last of both means nothing."""
     d, width = X.shape[1], width_of(X)
     n, n_prototypes = up_to(end - begin, width), constants.shape[0]
     panel, rest = memory[: up_to(d, ROWS) * width], memory[up_to(d, ROWS) * width :]
@@ -155,11 +158,9 @@ def distances_of_some(X, begin, end, tiles, constants, slot, n_matrices, memory)
         fill_panel(numbers, starts, d, panel)
         forms[:] = 0
         at = add_forms_of_panel(tiles, 0, n_matrices, d, panel, forms)
-        put_sums(forms, constants, slot, distances, n, first)
         for i in range(0, n_prototypes, ROWS):
-            add_product(tiles, at, ROWS, panel, 0, d, distances, i * n + first, n)
+            put_distances(tiles, at, panel, d, forms, slot, constants, i, distances, i * n + first, n)
             at += d * ROWS
-        clip(distances, n_prototypes, n, first)
     return distances[: n_prototypes * n].reshape((n_prototypes, n))
 
 
@@ -187,21 +188,3 @@ def add_forms_of_panel(tiles, at, n_matrices, d, panel, forms):
             add_forms(tiles, at, panel, j, j + ROWS, forms, s * width_of(panel))
             at += (j + ROWS) * ROWS
     return at
-
-
-@vectorised
-def put_sums(forms, constants, slot, out, n, first):
-    """The form and the constant of each prototype, from column `first` of as many rows of n numbers on."""
-    width = width_of(out)
-    for i in range(constants.shape[0]):
-        for v in range(width):
-            out[i * n + first + v] = forms[slot[i] * width + v] + constants[i]
-
-
-@vectorised
-def clip(out, n_rows, n, first):
-    """max(out, 0) from column `first` of as many rows of n numbers on; NaN stays NaN."""
-    zero, width = out.dtype.type(0), width_of(out)
-    for i in range(n_rows):
-        for v in range(i * n + first, i * n + first + width):
-            out[v] = zero if out[v] < zero else out[v]

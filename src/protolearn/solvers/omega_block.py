@@ -16,7 +16,7 @@ from protolearn.compiled import compiled, constant_matrix, inline, matrix, stack
 from protolearn.losses import FieldLoss
 from protolearn.losses.base import pair_signature
 from protolearn.metrics.base import centred
-from protolearn.metrics.omega import Omega, matrix_distances
+from protolearn.metrics.omega import Omega
 from protolearn.metrics.pulls import add_pairs, sort_entries
 from protolearn.metrics.quadratic import (
     MatrixDistances,
@@ -26,6 +26,7 @@ from protolearn.metrics.quadratic import (
     room_for_distances,
 )
 from protolearn.metrics.scatter import add_scatters, zero_sums
+from protolearn.metrics.squared_maps import matrix_distances
 from protolearn.metrics.thin_maps import is_thin
 from protolearn.prototypes import PrototypeSet
 from protolearn.solvers.base import Objective
@@ -85,16 +86,16 @@ def _types_of_moments(number: Any) -> tuple[Any, ...]:
         *_types_of_moments(number),
     )
 )
-def pair_sums(X, tiles, constants, slot, y, weight, labels, loss, parameters, first, mass, scatter):
+def pair_sums(X, tiles, constants, slot, n_matrices, y, weight, labels, loss, parameters, first, mass, scatter):
     """The weighted losses of a block; its moments are added up, those of x x' in the lower triangles."""
     n = X.shape[0]
     pairs, pulls = np.empty((n, 2), np.int32), np.empty((n, 2), X.dtype)
     most = measured_at_a_time(X)
-    memory = room_for_distances(X, most, scatter.shape[0], constants)
+    memory = room_for_distances(X, most, n_matrices, constants)
     value = 0.0
     for begin in range(0, n, most):
         end = min(begin + most, n)
-        D = distances_of_some(X, begin, end, tiles, constants, slot, scatter.shape[0], memory)
+        D = distances_of_some(X, begin, end, tiles, constants, slot, n_matrices, memory)[: labels.shape[0]]
         value += pair_block(
             D, y[begin:end], weight[begin:end], labels, loss, parameters, pairs[begin:end], pulls[begin:end]
         )

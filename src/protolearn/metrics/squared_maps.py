@@ -1,0 +1,229 @@
+"""From maps Omega to what distances need of Lambda = Omega'Omega, and from sums over the samples back to the maps."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import types
+
+from protolearn.blas import blas, blas_type, multiply
+from protolearn.compiled import (
+    VECTORISED,
+    compiled,
+    constant_matrix,
+    constant_stack,
+    inline,
+    matrix,
+    stack,
+    vector,
+    vectorised,
+)
+from protolearn.metrics.quadratic import MatrixDistances
+from protolearn.metrics.scatter import add_products, fill_panels, multiplied_at_a_time, zero_sums
+from protolearn.prototypes import PrototypeSet
+from protolearn.threads import in_parts
+from protolearn.tiles import lanes_of, put_columns, room_for
+
+
+def matrix_distances(prototypes: PrototypeSet) -> MatrixDistances:
+    """D_i = x' Lambda x - 2 (Lambda m_i)'x + m_i' Lambda m_i, x and m_i from `prototypes.centring`."""
+    W, theta, slot = prototypes.centring[1], prototypes.theta, prototypes.slot
+    n_slots, _, d = theta.shape
+    dtype = theta.dtype
+    found = MatrixDistances(
+        np.empty((n_slots, d, d), dtype), np.empty((len(W), d), dtype), np.empty(len(W), dtype), slot
+    )
+    gemm = blas("gemm", dtype)
+    if gemm is None:
+        np.matmul(theta.transpose(0, 2, 1), theta, out=found.matrices)
+        np.einsum("ijk,ik->ij", found.matrices[slot], W, out=found.linear)
+        np.einsum("ij,ij->i", found.linear, W, out=found.constants)
+        return found
+
+    def of_some(slots: slice) -> None:
+        fill_distances_of_maps.of(dtype)(
+            theta, W, slot, slots.start, slots.stop, gemm, zero_sums(1, d, dtype), found.matrices, found.linear,
+            found.constants,
+        )  # fmt: skip
+
+    in_parts(of_some, n_slots, theta.size * (d // 2))
+    return found
+
+
+@compiled(
+    lambda number: types.void(
+        constant_stack(number),  # theta
+        constant_matrix(number),  # W
+        vector(types.int64),  # slot
+        types.int64,  # the first slot
+        types.int64,  # behind the last slot
+        blas_type("gemm"),
+        stack(number),  # room for one sum of products
+        stack(number),  # Lambda
+        matrix(number),  # Lambda m of each prototype m
+        vector(number),  # m'Lambda m
+    ),
+    fastmath=VECTORISED,
+)
+def fill_distances_of_maps(theta, W, slot, begin, end, gemm, room, matrices, linear, constants):
+    """Lambda of some slots, and what of it concerns their prototypes."""
+    n_rows, d, sums = theta.shape[1], W.shape[1], room[0]
+    most = multiplied_at_a_time(sums)
+    panels, numbers = room_for(most * sums.shape[1], W), theta.reshape(-1)
+    rows, ones = np.arange(theta.shape[0] * n_rows), np.ones(theta.shape[0] * n_rows, W.dtype)
+    members, positions, products = np.empty(W.shape[0], np.int64), np.empty_like(W), np.empty_like(W)
+    for s in range(begin, end):
+        sums[:] = 0
+        for first in range(s * n_rows, (s + 1) * n_rows, most):
+            last = min(first + most, (s + 1) * n_rows)
+            fill_panels(numbers, d, rows, ones, first, last, panels)
+            add_products(panels, panels, last - first, sums)
+        complete(sums, matrices[s])
+        count = take_members(W, slot, s, members, positions)
+        if count > 0:
+            multiply(gemm, positions[:count], matrices[s], products[:count])
+        put_rows(products, members, count, linear)
+        for k in range(count):
+            constant = W.dtype.type(0)
+            for j in range(d):
+                constant += positions[k, j] * products[k, j]
+            constants[members[k]] = constant
+
+
+def gradient_of_sums(
+    prototypes: PrototypeSet, first: np.ndarray, mass: np.ndarray, scatter: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Sums of c dD/dm for each prototype, and of c dD/dOmega = 2 c Omega v v', v = x - m, for each slot.
+
+    first, mass : sums of c x and of c for each prototype, x and m from `prototypes.centring`
+    scatter : sums of c x x' for each slot, as `metrics.scatter` has them
+    """
+    theta, W, slot = prototypes.theta, prototypes.centring[1], prototypes.slot
+    matrices = prototypes.derived(matrix_distances).matrices
+    dtype = theta.dtype
+    first, mass = first.astype(np.float64, copy=False), mass.astype(np.float64, copy=False)
+    scatter = np.ascontiguousarray(scatter, dtype=dtype)
+    by_positions, by_theta = np.empty(W.shape, dtype=dtype), np.empty_like(theta)
+    gemm = blas("gemm", dtype)
+    if gemm is None:
+        _gradient_by_numpy(first, mass, scatter, W, theta, matrices, slot, by_positions, by_theta)
+        return by_positions, by_theta
+
+    def of_some(slots: slice) -> None:
+        fill_gradient.of(dtype)(
+            first, mass, scatter, W, theta, matrices, slot, slots.start, slots.stop, gemm, by_positions, by_theta
+        )
+
+    in_parts(of_some, len(theta), scatter.size * theta.shape[1])
+    return by_positions, by_theta
+
+
+def _gradient_by_numpy(first, mass, scatter, W, theta, matrices, slot, by_positions, by_theta) -> None:
+    """As `fill_gradient`, where BLAS cannot be called from compiled functions."""
+    d = W.shape[1]
+    for s in range(len(theta)):
+        members = slot == s
+        crossed = (first[members] - 0.5 * mass[members, None] * W[members]).T @ W[members]
+        lower = np.tril(scatter[s, :d, :d])
+        by_theta[s] = 2.0 * theta[s] @ (lower + np.tril(lower, -1).T - crossed - crossed.T)
+        by_positions[members] = -2.0 * (first[members] - mass[members, None] * W[members]) @ matrices[s]
+
+
+@compiled(
+    lambda number: types.void(
+        matrix(types.float64),  # sums of c x
+        vector(types.float64),  # sums of c
+        stack(number),  # sums of c x x'
+        constant_matrix(number),  # W
+        constant_stack(number),  # theta
+        stack(number),  # Lambda
+        vector(types.int64),  # slot
+        types.int64,  # the first slot
+        types.int64,  # behind the last slot
+        blas_type("gemm"),
+        matrix(number),  # by the positions
+        stack(number),  # by theta
+    )
+)
+def fill_gradient(first, mass, scatter, W, theta, matrices, slot, begin, end, gemm, by_positions, by_theta):
+    """The gradient of some slots and of their prototypes.
+
+    The sum of c v v' is that of c x x', less x m' + m x' of each prototype m with x the sum of c (x - m / 2).
+    """
+    n_prototypes, d, size = W.shape[0], W.shape[1], scatter.shape[1]
+    mixed, away, moves, positions = np.empty_like(W), np.empty_like(W), np.empty_like(W), np.empty_like(W)
+    of_positions, of_mixed = room_for(n_prototypes * size, W), room_for(n_prototypes * size, W)
+    sums, whole = np.empty((size, size), W.dtype), np.empty((d, d), W.dtype)
+    members, places, ones = np.empty(n_prototypes, np.int64), np.arange(n_prototypes), np.ones(n_prototypes, W.dtype)
+    for s in range(begin, end):
+        count = take_members(W, slot, s, members, positions)
+        take_sums(first, mass, members, count, positions, mixed, away)
+        fill_panels(positions.reshape(-1), d, places, ones, 0, count, of_positions)
+        fill_panels(mixed.reshape(-1), d, places, ones, 0, count, of_mixed)
+        put_twice(scatter[s], sums)
+        add_products(of_positions, of_mixed, count, sums)
+        add_products(of_mixed, of_positions, count, sums)
+        complete(sums, whole)
+        multiply(gemm, theta[s], whole, by_theta[s])
+        if count > 0:
+            multiply(gemm, away[:count], matrices[s], moves[:count])
+        put_rows(moves, members, count, by_positions)
+
+
+@inline
+def take_members(W, slot, s, members, positions):
+    """The prototypes of a slot, with their positions one below the other; how many there are."""
+    count = 0
+    for i in range(W.shape[0]):
+        if slot[i] == s:
+            members[count] = i
+            for j in range(W.shape[1]):
+                positions[count, j] = W[i, j]
+            count += 1
+    return count
+
+
+@inline
+def take_sums(first, mass, members, count, positions, mixed, away):
+    """Minus twice the sums of c (x - m / 2) and of c (x - m) of some prototypes m."""
+    for k in range(count):
+        i = members[k]
+        for j in range(positions.shape[1]):
+            mixed[k, j] = -2.0 * (first[i, j] - 0.5 * mass[i] * positions[k, j])
+            away[k, j] = -2.0 * (first[i, j] - mass[i] * positions[k, j])
+
+
+@inline
+def put_rows(rows, members, count, out):
+    """Each of the first rows where its prototype is."""
+    for k in range(count):
+        for j in range(out.shape[1]):
+            out[members[k], j] = rows[k, j]
+
+
+@vectorised
+def put_twice(one, out):
+    """out = 2 one."""
+    two = out.dtype.type(2)
+    for r in range(out.shape[0]):
+        for j in range(out.shape[1]):
+            out[r, j] = two * one[r, j]
+
+
+@inline
+def complete(lower, out):
+    """A symmetric matrix, of which the lower triangle is read: all rows, then squares of them turned over."""
+    d, size, lanes = out.shape[0], lower.shape[1], lanes_of(out)
+    numbers, found, starts = lower.reshape(-1), out.reshape(-1), np.empty(lanes, np.int64)
+    for r in range(d):
+        for j in range(d):
+            found[r * d + j] = numbers[r * size + j]
+    for first in range(0, d, lanes):
+        end = min(first + lanes, d)
+        turned = first if end == first + lanes else 0
+        for v in range(lanes):
+            starts[v] = (first + v) * size
+        for last in range(0, turned, lanes):
+            put_columns(numbers, starts, 0, last, found, last * d + first, d)
+        for r in range(first, end):
+            for j in range(turned, r):
+                found[j * d + r] = numbers[r * size + j]
