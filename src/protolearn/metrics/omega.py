@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numba import types
 
-from protolearn.compiled import VECTORISED, compiled, constant_stack, stack
+from protolearn.compiled import VECTORISED, compiled, constant_stack, stack, vectorised
 from protolearn.data.kept_rows import KeptRows
 from protolearn.metrics import bounded, thin_maps
 from protolearn.metrics.base import (
@@ -247,19 +247,30 @@ def free_gradient(raw, theta, gradient, total, share, out):
     """share scale (gradient - (gradient'theta / total) theta) of each slot, with theta = scale raw."""
     number = theta.dtype.type
     for s in range(theta.shape[0]):
-        squares = along = 0.0
+        along = 0.0
         for r in range(theta.shape[1]):
-            one, other, product = 0.0, number(0), raw[s, r]
+            one = number(0)
             for j in range(theta.shape[2]):
-                one += product[j] * product[j]
-                other += gradient[s, r, j] * theta[s, r, j]
-            squares += one
-            along += other
-        factor = share * (np.sqrt(total / squares) if squares > 0 else 1.0)
+                one += gradient[s, r, j] * theta[s, r, j]
+            along += one
+        factor = share * scale_of_slot(raw, theta, s)
         times, less = number(factor), number(factor * along / total)
         for r in range(theta.shape[1]):
             for j in range(theta.shape[2]):
                 out[s, r, j] = times * gradient[s, r, j] - less * theta[s, r, j]
+
+
+@vectorised
+def scale_of_slot(raw, theta, s):
+    """The factor between two slots of which one is a multiple of the other, by the first rows that are not zero."""
+    for r in range(raw.shape[1]):
+        squares = product = 0.0
+        for j in range(raw.shape[2]):
+            squares += raw[s, r, j] * raw[s, r, j]
+            product += raw[s, r, j] * theta[s, r, j]
+        if product > 0:
+            return product / squares
+    return 1.0
 
 
 @compiled(fill_signature, fastmath=VECTORISED)

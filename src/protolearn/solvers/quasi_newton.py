@@ -43,12 +43,12 @@ class Memory:
 
     def __init__(self, dtype: np.dtype, size: int) -> None:
         self.dtype, self.size = dtype, size
-        # Rows of `_steps` and `_changes` in the order in which they came; one more is free for the next.
+        # Rows of `_steps` and `_changes` in the order in which they came.
         self._order: list[int] = []
         self._steps = self._changes = np.empty((0, 0), dtype=dtype)
         # s'y and y'y of all pairs, and s'g and y'g with one slope g.
-        self._products, self._squares = np.empty((size + 1, size + 1)), np.empty((size + 1, size + 1))
-        self._with_slope, self._slope = np.empty((size + 1, 2)), np.empty(0, dtype=dtype)
+        self._products, self._squares = np.empty((size, size)), np.empty((size, size))
+        self._with_slope, self._slope = np.empty((size, 2)), np.empty(0, dtype=dtype)
 
     def __len__(self) -> int:
         return len(self._order)
@@ -58,23 +58,25 @@ class Memory:
         self._order = []
 
     def add(self, direction: np.ndarray, length: float, before: np.ndarray, after: np.ndarray) -> None:
-        """Remember a step of so many times the direction, if the slope rose along it; the oldest gives way.
+        """Remember a step of so many times the direction, if the slope rose along it; the oldest gives way in any case.
 
         before, after : the slopes at its ends
         """
         if not len(self._steps):
             # Rows that begin on cache lines, so that vectors do not cross them.
-            shape = self.size + 1, -(-len(after) // _IN_LINES) * _IN_LINES
+            shape = self.size, -(-len(after) // _IN_LINES) * _IN_LINES
             self._steps, self._changes = (aligned_zeros(shape, self.dtype) for _ in range(2))
-        row = next(row for row in range(self.size + 1) if row not in self._order)
-        order = [*(self._order[1:] if len(self) == self.size else self._order), row]
+        if len(self) == self.size:
+            del self._order[0]
+        row = next(row for row in range(self.size) if row not in self._order)
         step_squares = meet.of(self.dtype)(
-            direction, length, before, after, self._steps, self._changes, np.array(order), self._products,
+            direction, length, before, after, self._steps, self._changes, np.array([*self._order, row]), self._products,
             self._squares, self._with_slope,
         )  # fmt: skip
+        self._slope = after
         curvature, change_squares = self._products[row, row], self._squares[row, row]
         if curvature > _LEAST_CURVATURE * np.sqrt(step_squares * change_squares):
-            self._order, self._slope = order, after
+            self._order.append(row)
 
     def direction(self, slope: np.ndarray) -> np.ndarray:
         """Minus the inverse Hessian times the slope."""
