@@ -6,7 +6,8 @@ leave rows in memory that are read once more. Here a tile of ROWS times `width_o
 added up, and what is wanted of it is taken from there, at the speed of a large product of BLAS.
 
 The numbers come in panels, so that they are read in the order in which they lie: `width_of` numbers of a row, or one
-number of as many rows, side by side. Called without a compiler, these are the plain functions that explain them.
+number of as many rows, side by side. Arrays are of any number of dimensions, and places count their numbers in C's
+order. Called without a compiler, these are the plain functions that explain them.
 """
 
 from __future__ import annotations
@@ -50,8 +51,24 @@ def width_of(X):
 def room_for(size, X):
     """Memory for so many numbers, from the beginning of a cache line on."""
     memory = np.empty(size + _CACHE_LINE // X.itemsize, X.dtype)
-    first = (-memory.ctypes.data % _CACHE_LINE) // X.itemsize
+    first = (-address_of(memory) % _CACHE_LINE) // X.itemsize
     return memory[first : first + size]
+
+
+def address_of(X):
+    """Where the numbers of X begin."""
+    return X.ctypes.data
+
+
+@type_callable(address_of)
+def _type_of_address_of(context: Any) -> Callable:
+    return lambda X: types.int64
+
+
+@lower_builtin(address_of, types.Array)
+def _address_of(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
+    array = context.make_array(signature.args[0])(context, builder, arguments[0])
+    return builder.ptrtoint(array.data, INDEX)
 
 
 def add_product(A, a, step, B, b, count, C, c, row):
@@ -78,12 +95,12 @@ def put_distances(A, a, panel, count, forms, slot, constants, i, D, at, row):
     for r in range(ROWS):
         begin = slot[i + r] * width
         distances = sums[r] + (forms[begin : begin + width] + constants[i + r])
-        D[at + r * row : at + r * row + width] = np.where(distances < 0, 0, distances)
+        _taken(D, at + r * row, 0, 1, width)[0] = np.where(distances < 0, 0, distances)
 
 
 def put_multiple(A, a, factor, B, b):
     """B[b + v] = factor A[a + v], v < width."""
-    B[b : b + width_of(B)] = factor * A[a : a + width_of(B)]
+    B[b : b + width_of(B)] = factor * A.reshape(-1)[a : a + width_of(B)]
 
 
 def put_columns(A, starts, s, a, B, b, row):
@@ -91,12 +108,13 @@ def put_columns(A, starts, s, a, B, b, row):
     lanes = lanes_of(A)
     for v in range(lanes):
         begin = starts[s + v] + a
-        _taken(B, b + v, row, lanes, 1)[:, 0] = A[begin : begin + lanes]
+        _taken(B, b + v, row, lanes, 1)[:, 0] = A.reshape(-1)[begin : begin + lanes]
 
 
 def _taken(A: np.ndarray, begin: int, step: int, count: int, length: int) -> np.ndarray:
     """So many numbers of A at each of some places, as a matrix."""
-    return np.lib.stride_tricks.as_strided(A[begin:], (count, length), (step * A.itemsize, A.itemsize))
+    numbers = A.reshape(-1)[begin:]
+    return np.lib.stride_tricks.as_strided(numbers, (count, length), (step * A.itemsize, A.itemsize))
 
 
 @inline

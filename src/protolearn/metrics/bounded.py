@@ -14,7 +14,7 @@ from numba import types
 
 from protolearn.compiled import VECTORISED, compiled, constant_matrix, inline, matrix, vector, vectorised
 from protolearn.data.kept_rows import KeptRows
-from protolearn.metrics.quadratic import add_forms_of_panel, fill_panel, size_of_triangle, up_to
+from protolearn.metrics.quadratic import add_forms_of_panel, fill_panel, put_zeros, size_of_triangle, up_to
 from protolearn.metrics.thin_maps import fill_distances, mapped_positions
 from protolearn.prototypes import PrototypeSet
 from protolearn.searches import own_and_rival_of_columns
@@ -124,8 +124,7 @@ def measure_what_is_left(X, y, begin, end, labels, slot, products, constants, ti
     d, width = X.shape[1], width_of(X)
     rows, starts = np.empty(count, np.int64), np.empty(width, np.int64)
     panel, forms = room_for(up_to(d, ROWS) * width, X), room_for(width, X)
-    panel[d * width :] = 0
-    numbers = X.reshape(-1)
+    put_zeros(panel, d * width)
     total = 0
     for turn in range(2):
         for s in range(n_matrices):
@@ -143,8 +142,8 @@ def measure_what_is_left(X, y, begin, end, labels, slot, products, constants, ti
                 for v in range(width):
                     # Behind the last row that one again.
                     starts[v] = (begin + some[min(v, some.shape[0] - 1)]) * d
-                fill_panel(numbers, starts, d, panel)
-                forms[:] = 0
+                fill_panel(X, starts, d, panel)
+                put_zeros(forms, 0)
                 add_forms_of_panel(tiles, s * size_of_triangle(d), 1, d, panel, forms)
                 for i in range(labels.shape[0]):
                     if slot[i] == s:

@@ -46,7 +46,7 @@ class MatrixDistances:
 
     @cached_property
     def arguments(self) -> tuple[Any, ...]:
-        """What `distances_of_some` is called with after the rows; `argument_types` has its types."""
+        """What `fill_distances` is called with after the rows; `argument_types` has its types."""
         n = len(self.slot)
         constants, slot = np.zeros(up_to(n, ROWS), self.constants.dtype), np.zeros(up_to(n, ROWS), np.int64)
         constants[:n], slot[:n] = self.constants, self.slot
@@ -57,9 +57,9 @@ class MatrixDistances:
         dtype = np.result_type(X, self.matrices)
         if dtype != self.matrices.dtype:
             return self._astype(dtype).of(X)
-        D = np.empty((len(self.slot), len(X)), dtype=dtype)
-        fill_distances.of(dtype)(np.ascontiguousarray(X, dtype=dtype), *self.arguments, D)
-        return D
+        D = np.empty((up_to(len(self.slot), ROWS), up_to(len(X), width_of(self.matrices))), dtype=dtype)
+        fill_distances.of(dtype)(np.ascontiguousarray(X, dtype=dtype), 0, len(X), *self.arguments, D)
+        return np.ascontiguousarray(D[: len(self.slot), : len(X)])
 
     def _astype(self, dtype: np.dtype) -> MatrixDistances:
         matrices, linear, constants = (part.astype(dtype) for part in (self.matrices, self.linear, self.constants))
@@ -110,71 +110,60 @@ def fill_tiles(matrices, linear, out):
         at += d * ROWS
 
 
-@compiled(
-    lambda number: types.void(
+def distances_signature(number: Any) -> Any:
+    """fill_distances(X, begin, end, ..., D)."""
+    return types.void(
         constant_matrix(number),  # X
+        types.int64,  # the first row
+        types.int64,  # behind the last row
         *argument_types(number),
-        matrix(number),  # D, one prototype a row
+        matrix(number),  # D, one prototype a row: a multiple of ROWS rows, and of `width_of` columns
     )
-)
-def fill_distances(X, tiles, constants, slot, n_matrices, D):
-    """D of all rows."""
-    most = measured_at_a_time(X)
-    memory = room_for_distances(X, most, n_matrices, constants)
-    for begin in range(0, X.shape[0], most):
-        end = min(begin + most, X.shape[0])
-        found = distances_of_some(X, begin, end, tiles, constants, slot, n_matrices, memory)
-        for i in range(D.shape[0]):
-            D[i, begin:end] = found[i, : end - begin]
+
+
+@compiled(distances_signature)
+def fill_distances(X, begin, end, tiles, constants, slot, n_matrices, D):
+    """D of some rows, rounding below zero clipped; what stands behind the last row and prototype means nothing."""
+    d, width, n = X.shape[1], width_of(X), D.shape[1]
+    panel, forms = room_for(up_to(d, ROWS) * width, X), room_for(n_matrices * width, X)
+    starts = np.empty(width, np.int64)
+    put_zeros(panel, d * width)
+    for first in range(0, end - begin, width):
+        for v in range(width):
+            # Behind the last row that one again.
+            starts[v] = min(begin + first + v, end - 1) * d
+        fill_panel(X, starts, d, panel)
+        put_zeros(forms, 0)
+        at = add_forms_of_panel(tiles, 0, n_matrices, d, panel, forms)
+        for i in range(0, constants.shape[0], ROWS):
+            put_distances(tiles, at, panel, d, forms, slot, constants, i, D, i * n + first, n)
+            at += d * ROWS
 
 
 @inline
 def measured_at_a_time(X):
-    """How many rows are measured at a time."""
-    return max(min(_ROWS_AT_A_TIME, up_to(X.shape[0], width_of(X))), width_of(X))
+    """How many rows are best measured at a time: a multiple of `width_of`."""
+    return min(_ROWS_AT_A_TIME, up_to(max(X.shape[0], 1), width_of(X)))
 
 
 @inline
-def room_for_distances(X, most, n_matrices, constants):
-    """Room for what `distances_of_some` makes of as many rows: a panel of some, their forms, the distances of all."""
-    width = width_of(X)
-    return room_for((up_to(X.shape[1], ROWS) + n_matrices) * width + constants.shape[0] * up_to(most, width), X)
+def put_zeros(out, begin):
+    """Zeros from one place on. By a loop, which compiles in less time than a part that is set."""
+    for j in range(begin, out.shape[0]):
+        out[j] = 0
 
 
 @inline
-def distances_of_some(X, begin, end, tiles, constants, slot, n_matrices, memory):
-    """D of a few rows, one prototype a row, in the memory; what stands behind the last of both means nothing."""
-    d, width = X.shape[1], width_of(X)
-    n, n_prototypes = up_to(end - begin, width), constants.shape[0]
-    panel, rest = memory[: up_to(d, ROWS) * width], memory[up_to(d, ROWS) * width :]
-    forms, distances = rest[: n_matrices * width], rest[n_matrices * width :]
-    panel[d * width :] = 0
-    starts = np.empty(width, np.int64)
-    numbers = X.reshape(-1)
-    for first in range(0, n, width):
-        for v in range(width):
-            # Behind the last row that one again.
-            starts[v] = min(begin + first + v, end - 1) * d
-        fill_panel(numbers, starts, d, panel)
-        forms[:] = 0
-        at = add_forms_of_panel(tiles, 0, n_matrices, d, panel, forms)
-        for i in range(0, n_prototypes, ROWS):
-            put_distances(tiles, at, panel, d, forms, slot, constants, i, distances, i * n + first, n)
-            at += d * ROWS
-    return distances[: n_prototypes * n].reshape((n_prototypes, n))
-
-
-@inline
-def fill_panel(numbers, starts, d, panel):
-    """Rows of d numbers, each from its start on, as columns of a panel."""
+def fill_panel(X, starts, d, panel):
+    """Some rows of X, each from its start on, as columns of a panel."""
     lanes, width = lanes_of(panel), width_of(panel)
     whole = d // lanes * lanes
     for v in range(0, width, lanes):
         for j in range(0, whole, lanes):
-            put_columns(numbers, starts, v, j, panel, j * width + v, width)
+            put_columns(X, starts, v, j, panel, j * width + v, width)
     for j in range(whole, d):
         for v in range(width):
-            panel[j * width + v] = numbers[starts[v] + j]
+            panel[j * width + v] = X[starts[v] // d, j]
 
 
 @inline

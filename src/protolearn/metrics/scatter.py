@@ -6,6 +6,8 @@ diagonal, and behind the features, is not read.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numba import types
 
@@ -44,28 +46,29 @@ def zero_sums(n_slots: int, n_features: int, dtype: np.dtype) -> np.ndarray:
     return np.zeros((n_slots, size, size), dtype=dtype)
 
 
-@compiled(
-    lambda number: types.void(
+def scatters_signature(number: Any) -> Any:
+    """add_scatters(X, rows, weights, ends, out)."""
+    return types.void(
         constant_matrix(number),  # X
         vector(types.int64),  # rows
         vector(number),  # weights
         vector(types.int64),  # ends
         stack(number),  # out
     )
-)
+
+
+@compiled(scatters_signature)
 def add_scatters(X, rows, weights, ends, out):
     """Add the sums of weight x x' of the entries of each slot."""
-    d, size, most = X.shape[1], out.shape[1], multiplied_at_a_time(out)
-    numbers, ones = X.reshape(-1), np.ones(rows.shape[0], X.dtype)
-    plain, weighted = room_for(most * size, X), room_for(most * size, X)
+    size, most = out.shape[1], multiplied_at_a_time(out)
+    plain, weighted, as_they_are = room_for(most * size, X), room_for(most * size, X), np.empty(0, X.dtype)
     begin = 0
     for s in range(ends.shape[0]):
         while begin < ends[s]:
             end = min(begin + most, ends[s])
-            count = end - begin
-            fill_panels(numbers, d, rows, ones, begin, end, plain)
-            fill_panels(numbers, d, rows, weights, begin, end, weighted)
-            add_products(plain, weighted, count, out[s])
+            fill_panels(X, rows, as_they_are, begin, end, plain)
+            fill_panels(X, rows, weights, begin, end, weighted)
+            add_products(plain, weighted, end - begin, out, s)
             begin = end
 
 
@@ -76,27 +79,27 @@ def multiplied_at_a_time(sums):
 
 
 @inline
-def fill_panels(numbers, d, rows, factors, begin, end, panels):
-    """Multiples of some rows: `width_of` numbers of all of them, then the next, with zeros behind the last."""
+def fill_panels(X, rows, factors, begin, end, panels):
+    """Some rows, or multiples of them: `width_of` numbers of all of them, then the next, with zeros behind the last."""
     # All rows in one call: a call of its own for each row takes five times as long, for numba passes arrays in parts.
-    width = width_of(numbers)
+    d, width = X.shape[1], width_of(X)
     last = d - d % width
     for n in range(end - begin):
-        row, factor, at = rows[begin + n] * d, factors[begin + n], n * width
+        row, at = rows[begin + n], n * width
+        factor = factors[begin + n] if factors.shape[0] > 0 else X.dtype.type(1)
         for j in range(0, last, width):
-            put_multiple(numbers, row + j, factor, panels, at)
+            put_multiple(X, row * d + j, factor, panels, at)
             at += (end - begin) * width
         if last < d:
             for v in range(width):
-                panels[at + v] = factor * numbers[row + last + v] if last + v < d else numbers.dtype.type(0)
+                panels[at + v] = factor * X[row, last + v] if last + v < d else X.dtype.type(0)
 
 
 @inline
-def add_products(one, other, count, out):
-    """out += the sum of u v' over as many rows u of some panels and v of others, at least in the lower triangle."""
+def add_products(one, other, count, out, s):
+    """out[s] += the sum of u v' over as many rows u of some panels and v of others, at least in the lower triangle."""
     size, width = out.shape[1], width_of(out)
-    sums = out.reshape(-1)
     for first in range(0, size, width):
         for j in range(first, size, ROWS):
             at = j // width * width * count + j % width
-            add_product(one, at, width, other, first * count, count, sums, j * size + first, size)
+            add_product(one, at, width, other, first * count, count, out, (s * size + j) * size + first, size)

@@ -66,18 +66,21 @@ def matrix_distances(prototypes: PrototypeSet) -> MatrixDistances:
 )
 def fill_distances_of_maps(theta, W, slot, begin, end, gemm, room, matrices, linear, constants):
     """Lambda of some slots, and what of it concerns their prototypes."""
-    n_rows, d, sums = theta.shape[1], W.shape[1], room[0]
-    most = multiplied_at_a_time(sums)
-    panels, numbers = room_for(most * sums.shape[1], W), theta.reshape(-1)
-    rows, ones = np.arange(theta.shape[0] * n_rows), np.ones(theta.shape[0] * n_rows, W.dtype)
-    members, positions, products = np.empty(W.shape[0], np.int64), np.empty_like(W), np.empty_like(W)
+    n_rows, d, size = theta.shape[1], W.shape[1], room.shape[1]
+    most = multiplied_at_a_time(room)
+    panels, as_they_are, rows = room_for(most * size, W), np.empty(0, W.dtype), numbered(n_rows)
+    members = np.empty(W.shape[0], np.int64)
+    positions, products = np.empty(W.shape, W.dtype), np.empty(W.shape, W.dtype)
     for s in range(begin, end):
-        sums[:] = 0
-        for first in range(s * n_rows, (s + 1) * n_rows, most):
-            last = min(first + most, (s + 1) * n_rows)
-            fill_panels(numbers, d, rows, ones, first, last, panels)
-            add_products(panels, panels, last - first, sums)
-        complete(sums, matrices[s])
+        for r in range(size):
+            for j in range(size):
+                room[0, r, j] = 0
+        omega = theta[s]
+        for first in range(0, n_rows, most):
+            last = min(first + most, n_rows)
+            fill_panels(omega, rows, as_they_are, first, last, panels)
+            add_products(panels, panels, last - first, room, 0)
+        complete(room, matrices[s])
         count = take_members(W, slot, s, members, positions)
         if count > 0:
             multiply(gemm, positions[:count], matrices[s], products[:count])
@@ -87,6 +90,15 @@ def fill_distances_of_maps(theta, W, slot, begin, end, gemm, room, matrices, lin
             for j in range(d):
                 constant += positions[k, j] * products[k, j]
             constants[members[k]] = constant
+
+
+@inline
+def numbered(n):
+    """0 to n - 1."""
+    found = np.empty(n, np.int64)
+    for i in range(n):
+        found[i] = i
+    return found
 
 
 def gradient_of_sums(
@@ -150,18 +162,19 @@ def fill_gradient(first, mass, scatter, W, theta, matrices, slot, begin, end, ge
     The sum of c v v' is that of c x x', less x m' + m x' of each prototype m with x the sum of c (x - m / 2).
     """
     n_prototypes, d, size = W.shape[0], W.shape[1], scatter.shape[1]
-    mixed, away, moves, positions = np.empty_like(W), np.empty_like(W), np.empty_like(W), np.empty_like(W)
+    mixed, away = np.empty(W.shape, W.dtype), np.empty(W.shape, W.dtype)
+    moves, positions = np.empty(W.shape, W.dtype), np.empty(W.shape, W.dtype)
     of_positions, of_mixed = room_for(n_prototypes * size, W), room_for(n_prototypes * size, W)
-    sums, whole = np.empty((size, size), W.dtype), np.empty((d, d), W.dtype)
-    members, places, ones = np.empty(n_prototypes, np.int64), np.arange(n_prototypes), np.ones(n_prototypes, W.dtype)
+    sums, whole = np.empty((1, size, size), W.dtype), np.empty((d, d), W.dtype)
+    members, places, as_they_are = np.empty(n_prototypes, np.int64), numbered(n_prototypes), np.empty(0, W.dtype)
     for s in range(begin, end):
         count = take_members(W, slot, s, members, positions)
         take_sums(first, mass, members, count, positions, mixed, away)
-        fill_panels(positions.reshape(-1), d, places, ones, 0, count, of_positions)
-        fill_panels(mixed.reshape(-1), d, places, ones, 0, count, of_mixed)
-        put_twice(scatter[s], sums)
-        add_products(of_positions, of_mixed, count, sums)
-        add_products(of_mixed, of_positions, count, sums)
+        fill_panels(positions, places, as_they_are, 0, count, of_positions)
+        fill_panels(mixed, places, as_they_are, 0, count, of_mixed)
+        put_twice(scatter[s], sums[0])
+        add_products(of_positions, of_mixed, count, sums, 0)
+        add_products(of_mixed, of_positions, count, sums, 0)
         complete(sums, whole)
         multiply(gemm, theta[s], whole, by_theta[s])
         if count > 0:
@@ -213,17 +226,17 @@ def put_twice(one, out):
 def complete(lower, out):
     """A symmetric matrix, of which the lower triangle is read: all rows, then squares of them turned over."""
     d, size, lanes = out.shape[0], lower.shape[1], lanes_of(out)
-    numbers, found, starts = lower.reshape(-1), out.reshape(-1), np.empty(lanes, np.int64)
+    starts = np.empty(lanes, np.int64)
     for r in range(d):
         for j in range(d):
-            found[r * d + j] = numbers[r * size + j]
+            out[r, j] = lower[0, r, j]
     for first in range(0, d, lanes):
         end = min(first + lanes, d)
         turned = first if end == first + lanes else 0
         for v in range(lanes):
             starts[v] = (first + v) * size
         for last in range(0, turned, lanes):
-            put_columns(numbers, starts, 0, last, found, last * d + first, d)
+            put_columns(lower, starts, 0, last, out, last * d + first, d)
         for r in range(first, end):
             for j in range(turned, r):
-                found[j * d + r] = numbers[r * size + j]
+                out[j, r] = lower[0, r, j]

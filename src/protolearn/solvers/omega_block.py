@@ -2,7 +2,8 @@
 
 Each call of a compiled function or of BLAS from Python takes some 10 microseconds and the interpreter's lock twice. A
 block of digits, 1257 x 64 with 50 prototypes, takes 400 microseconds of work, so that with a dozen calls two threads
-take longer than one. The distances of a few rows are used where they are made, in the cache.
+take longer than one. The distances of a few rows are used where they are made, in the cache. The functions that
+measure them and that add up products come as arguments, so that they are compiled once for all who call them.
 """
 
 from __future__ import annotations
@@ -21,11 +22,11 @@ from protolearn.metrics.pulls import add_pairs, sort_entries
 from protolearn.metrics.quadratic import (
     MatrixDistances,
     argument_types,
-    distances_of_some,
+    distances_signature,
+    fill_distances,
     measured_at_a_time,
-    room_for_distances,
 )
-from protolearn.metrics.scatter import add_scatters, zero_sums
+from protolearn.metrics.scatter import add_scatters, scatters_signature, zero_sums
 from protolearn.metrics.squared_maps import matrix_distances
 from protolearn.metrics.thin_maps import is_thin
 from protolearn.prototypes import PrototypeSet
@@ -51,12 +52,14 @@ def value_and_moments(
     first, mass = np.zeros_like(prototypes.positions), np.zeros(len(prototypes), dtype=dtype)
     moments = first, mass, zero_sums(len(prototypes.theta), X.shape[1], dtype)
     samples = y, weight, labels, objective.loss.coefficients.argument(dtype), objective.parameters(labels)
+    add = add_scatters.argument(dtype)
     centred_X = np.ascontiguousarray(centred(X, prototypes)[0])
     if metric.bounds(prototypes, objective.kept) is None:
         forms: MatrixDistances = prototypes.derived(matrix_distances)
-        return pair_sums.of(dtype)(centred_X, *forms.arguments, *samples, *moments), moments
+        fill = fill_distances.argument(dtype)
+        return pair_sums.of(dtype)(centred_X, fill, *forms.arguments, *samples, add, *moments), moments
     D = metric.distances_of_nearest(X, y, prototypes, objective.kept)
-    return sums_of_distances.of(dtype)(centred_X, D, prototypes.slot, *samples, *moments), moments
+    return sums_of_distances.of(dtype)(centred_X, D, prototypes.slot, *samples, add, *moments), moments
 
 
 def types_of_samples(number: Any) -> tuple[Any, ...]:
@@ -72,6 +75,7 @@ def types_of_samples(number: Any) -> tuple[Any, ...]:
 
 def _types_of_moments(number: Any) -> tuple[Any, ...]:
     return (
+        types.FunctionType(scatters_signature(number)),
         matrix(number),  # sums of c x
         vector(number),  # sums of c
         stack(number),  # sums of c x x' of each slot
@@ -81,27 +85,31 @@ def _types_of_moments(number: Any) -> tuple[Any, ...]:
 @compiled(
     lambda number: types.float64(
         constant_matrix(number),  # X
+        types.FunctionType(distances_signature(number)),
         *argument_types(number),
         *types_of_samples(number),
         *_types_of_moments(number),
     )
 )
-def pair_sums(X, tiles, constants, slot, n_matrices, y, weight, labels, loss, parameters, first, mass, scatter):
+def pair_sums(
+    X, fill, tiles, constants, slot, n_matrices, y, weight, labels, loss, parameters, add, first, mass, scatter
+):  # fmt: skip
     """The weighted losses of a block; its moments are added up, those of x x' in the lower triangles."""
     n = X.shape[0]
     pairs, pulls = np.empty((n, 2), np.int32), np.empty((n, 2), X.dtype)
     most = measured_at_a_time(X)
-    memory = room_for_distances(X, most, n_matrices, constants)
+    D = np.empty((constants.shape[0], most), X.dtype)
     value = 0.0
     for begin in range(0, n, most):
         end = min(begin + most, n)
-        D = distances_of_some(X, begin, end, tiles, constants, slot, n_matrices, memory)[: labels.shape[0]]
+        fill(X, begin, end, tiles, constants, slot, n_matrices, D)
         value += pair_block(
-            D, y[begin:end], weight[begin:end], labels, loss, parameters, pairs[begin:end], pulls[begin:end]
-        )
+            D[: labels.shape[0]], y[begin:end], weight[begin:end], labels, loss, parameters, pairs[begin:end],
+            pulls[begin:end],
+        )  # fmt: skip
     if not np.isfinite(value):
         return np.nan
-    add_moments(X, pairs, pulls, slot, first, mass, scatter)
+    add_moments(X, pairs, pulls, slot, add, first, mass, scatter)
     return value
 
 
@@ -114,19 +122,19 @@ def pair_sums(X, tiles, constants, slot, n_matrices, y, weight, labels, loss, pa
         *_types_of_moments(number),
     )
 )
-def sums_of_distances(X, D, slot, y, weight, labels, loss, parameters, first, mass, scatter):
+def sums_of_distances(X, D, slot, y, weight, labels, loss, parameters, add, first, mass, scatter):
     """As `pair_sums`, of distances that are known."""
     n = X.shape[0]
     pairs, pulls = np.empty((n, 2), np.int32), np.empty((n, 2), X.dtype)
     value = pair_block(D, y, weight, labels, loss, parameters, pairs, pulls)
     if not np.isfinite(value):
         return np.nan
-    add_moments(X, pairs, pulls, slot, first, mass, scatter)
+    add_moments(X, pairs, pulls, slot, add, first, mass, scatter)
     return value
 
 
 @inline
-def add_moments(X, pairs, pulls, slot, first, mass, scatter):
+def add_moments(X, pairs, pulls, slot, add, first, mass, scatter):
     """Sums of c x and of c for each prototype, of c x x' for each slot."""
     n = X.shape[0]
     add_pairs(X, pairs, pulls, first)
@@ -136,12 +144,12 @@ def add_moments(X, pairs, pulls, slot, first, mass, scatter):
         for row in range(n):
             rows[row] = row
         ends[0] = n
-        add_scatters(X, rows, sums_of_both(pulls), ends, scatter)
+        add(X, rows, sums_of_both(pulls), ends, scatter)
         return
     ends = ends_of_slots(pairs, slot, scatter.shape[0])
     rows, sorted_pulls = np.empty(2 * n, np.int64), np.empty(2 * n, X.dtype)
     sort_entries(pairs, pulls, slot, ends.copy(), rows, sorted_pulls)
-    add_scatters(X, rows, sorted_pulls, ends, scatter)
+    add(X, rows, sorted_pulls, ends, scatter)
 
 
 @inline
