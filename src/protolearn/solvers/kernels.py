@@ -204,8 +204,9 @@ def rule_epoch(
 _AT_A_TIME = 512
 
 
-@compiled(
-    lambda number: types.float64(
+def pair_block_signature(number: Any) -> Any:
+    """pair_block(D, y, weight, labels, loss, parameters, pairs, pulls)."""
+    return types.float64(
         matrix(number),  # D, one prototype a row
         vector(types.int64),  # y
         vector(types.float64),  # weight
@@ -215,7 +216,9 @@ _AT_A_TIME = 512
         matrix(types.int32),  # own and rival of each sample
         matrix(number),  # weight times d loss / d d_own and d loss / d d_rival
     )
-)
+
+
+@compiled(pair_block_signature)
 def pair_block(D, y, weight, labels, loss, parameters, pairs, pulls):
     """Weighted sum of the losses of a block of samples, with the two coefficients of each beside their prototypes.
 

@@ -31,7 +31,7 @@ from protolearn.metrics.squared_maps import matrix_distances
 from protolearn.metrics.thin_maps import is_thin
 from protolearn.prototypes import PrototypeSet
 from protolearn.solvers.base import Objective
-from protolearn.solvers.kernels import pair_block
+from protolearn.solvers.kernels import pair_block, pair_block_signature
 
 
 def serves(prototypes: PrototypeSet, objective: Objective) -> bool:
@@ -51,7 +51,7 @@ def value_and_moments(
     assert isinstance(metric, Omega)
     first, mass = np.zeros_like(prototypes.positions), np.zeros(len(prototypes), dtype=dtype)
     moments = first, mass, zero_sums(len(prototypes.theta), X.shape[1], dtype)
-    samples = y, weight, labels, objective.loss.coefficients.argument(dtype), objective.parameters(labels)
+    samples = samples_of_block(objective, y, weight, labels, dtype)
     add = add_scatters.argument(dtype)
     centred_X = np.ascontiguousarray(centred(X, prototypes)[0])
     if metric.bounds(prototypes, objective.kept) is None:
@@ -62,9 +62,18 @@ def value_and_moments(
     return sums_of_distances.of(dtype)(centred_X, D, prototypes.slot, *samples, add, *moments), moments
 
 
+def samples_of_block(
+    objective: Objective, y: np.ndarray, weight: np.ndarray, labels: np.ndarray, dtype: np.dtype
+) -> tuple[Any, ...]:
+    """`pair_block`, and what it gets after the distances; `types_of_samples` has the types."""
+    loss = objective.loss.coefficients.argument(dtype)
+    return pair_block.argument(dtype), y, weight, labels, loss, objective.parameters(labels)
+
+
 def types_of_samples(number: Any) -> tuple[Any, ...]:
-    """Classes and weights of the samples, those of the prototypes, and the loss."""
+    """Those of `samples_of_block`."""
     return (
+        types.FunctionType(pair_block_signature(number)),
         vector(types.int64),  # y
         vector(types.float64),  # weight
         vector(types.int64),  # labels
@@ -92,7 +101,7 @@ def _types_of_moments(number: Any) -> tuple[Any, ...]:
     )
 )
 def pair_sums(
-    X, fill, tiles, constants, slot, n_matrices, y, weight, labels, loss, parameters, add, first, mass, scatter
+    X, fill, tiles, constants, slot, n_matrices, take, y, weight, labels, loss, parameters, add, first, mass, scatter
 ):  # fmt: skip
     """The weighted losses of a block; its moments are added up, those of x x' in the lower triangles."""
     n = X.shape[0]
@@ -103,7 +112,7 @@ def pair_sums(
     for begin in range(0, n, most):
         end = min(begin + most, n)
         fill(X, begin, end, tiles, constants, slot, n_matrices, D)
-        value += pair_block(
+        value += take(
             D[: labels.shape[0]], y[begin:end], weight[begin:end], labels, loss, parameters, pairs[begin:end],
             pulls[begin:end],
         )  # fmt: skip
@@ -122,11 +131,11 @@ def pair_sums(
         *_types_of_moments(number),
     )
 )
-def sums_of_distances(X, D, slot, y, weight, labels, loss, parameters, add, first, mass, scatter):
+def sums_of_distances(X, D, slot, take, y, weight, labels, loss, parameters, add, first, mass, scatter):
     """As `pair_sums`, of distances that are known."""
     n = X.shape[0]
     pairs, pulls = np.empty((n, 2), np.int32), np.empty((n, 2), X.dtype)
-    value = pair_block(D, y, weight, labels, loss, parameters, pairs, pulls)
+    value = take(D, y, weight, labels, loss, parameters, pairs, pulls)
     if not np.isfinite(value):
         return np.nan
     add_moments(X, pairs, pulls, slot, add, first, mass, scatter)

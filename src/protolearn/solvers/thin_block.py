@@ -18,8 +18,7 @@ from protolearn.metrics.pulls import add_pairs
 from protolearn.metrics.thin_maps import is_thin, map_and_measure, mapped_positions, squared_differences_of_parts
 from protolearn.prototypes import PrototypeSet
 from protolearn.solvers.base import Objective
-from protolearn.solvers.kernels import pair_block
-from protolearn.solvers.omega_block import add_masses, ends_of_slots, types_of_samples
+from protolearn.solvers.omega_block import add_masses, ends_of_slots, samples_of_block, types_of_samples
 
 # Rows that are mapped at a time: as many as have so many numbers after all maps, but not fewer than these.
 _NUMBERS_AT_A_TIME, _FEWEST_ROWS = 1 << 16, 64
@@ -42,13 +41,13 @@ def value_and_moments(
     prototypes: PrototypeSet, objective: Objective, X: np.ndarray, y: np.ndarray, weight: np.ndarray
 ) -> tuple[float, tuple[np.ndarray, ...]]:
     """The sum of the weighted losses, and the moments of `Omega.moments`; NaN and zeros where D is not finite."""
-    dtype, labels, theta = prototypes.positions.dtype, prototypes.labels, prototypes.theta
+    dtype, theta = prototypes.positions.dtype, prototypes.theta
     mapped: np.ndarray = prototypes.derived(mapped_positions)
     moments = np.zeros_like(prototypes.positions), np.zeros(len(prototypes), dtype=dtype), np.zeros_like(theta)
     value = thin_sums.of(dtype)(
         np.ascontiguousarray(centred(X, prototypes)[0]), theta.reshape(-1, theta.shape[2]), mapped,
-        row_products(mapped, mapped), prototypes.slot, y, weight, labels, objective.loss.coefficients.argument(dtype),
-        objective.parameters(labels), blas("gemm", dtype), *moments,
+        row_products(mapped, mapped), prototypes.slot,
+        *samples_of_block(objective, y, weight, prototypes.labels, dtype), blas("gemm", dtype), *moments,
     )  # fmt: skip
     return value, moments
 
@@ -67,7 +66,7 @@ def value_and_moments(
         stack(number),  # Omega times the sums of c x x' of each slot
     )
 )
-def thin_sums(X, maps, mapped, lengths, slot, y, weight, labels, loss, parameters, gemm, first, mass, scatter):
+def thin_sums(X, maps, mapped, lengths, slot, take, y, weight, labels, loss, parameters, gemm, first, mass, scatter):
     """The weighted losses of a block; its moments are added up."""
     n, r = X.shape[0], mapped.shape[1]
     one_map = scatter.shape[0] == 1
@@ -86,9 +85,7 @@ def thin_sums(X, maps, mapped, lengths, slot, y, weight, labels, loss, parameter
         else:
             multiply_by_rows(gemm, maps, some, Z)
             squared_differences_of_parts(Z, mapped, slot, 0, D)
-        value += pair_block(
-            D, y[begin:end], weight[begin:end], labels, loss, parameters, pairs[begin:end], pulls[begin:end]
-        )
+        value += take(D, y[begin:end], weight[begin:end], labels, loss, parameters, pairs[begin:end], pulls[begin:end])
         if not np.isfinite(value):
             scatter[:] = 0
             return np.nan
