@@ -5,8 +5,19 @@ import pytest
 from numba import types
 
 from protolearn import tiles
-from protolearn.compiled import compiled, vector
-from protolearn.tiles import ROWS, add_forms, add_product, lanes_of, put_columns, put_multiple, room_for, width_of
+from protolearn.compiled import compiled, matrix, vector
+from protolearn.tiles import (
+    ROWS,
+    add_forms,
+    add_multiple,
+    add_product,
+    lanes_of,
+    put_columns,
+    put_distances,
+    put_multiple,
+    room_for,
+    width_of,
+)
 
 NUMBERS = [np.dtype(np.float32), np.dtype(np.float64)]
 
@@ -24,6 +35,11 @@ def add_one_form(A, panel, count, forms):
 @compiled(lambda number: types.void(vector(number), types.float64, vector(number)))
 def put_one_multiple(A, factor, B):
     put_multiple(A, 3, B.dtype.type(factor), B, 5)
+
+
+@compiled(lambda number: types.void(vector(number), types.float64, vector(number)))
+def add_one_multiple(A, factor, B):
+    add_multiple(A, 3, B.dtype.type(factor), B, 5)
 
 
 @compiled(lambda number: types.void(vector(number), vector(types.int64), vector(number)))
@@ -81,11 +97,12 @@ def test_forms_are_products_of_some_rows_of_a_panel_with_all(count, dtype):
 
 
 @pytest.mark.parametrize("dtype", NUMBERS)
-def test_a_multiple_of_a_part(dtype):
+@pytest.mark.parametrize(("function", "before"), [(put_one_multiple, 0.0), (add_one_multiple, 1.0)])
+def test_a_multiple_of_a_part(function, before, dtype):
     width = width_of(np.empty(0, dtype))
     A = random(3 + width, dtype)
-    after = alike(put_one_multiple, dtype, A, -2.5, np.ones(width + 6, dtype))
-    np.testing.assert_allclose(after[5:-1], -2.5 * A[3:], rtol=1e-6)
+    after = alike(function, dtype, A, -2.5, np.ones(width + 6, dtype))
+    np.testing.assert_allclose(after[5:-1], before - 2.5 * A[3:], rtol=1e-5, atol=1e-6)
     assert (after[:5] == 1).all()
     assert after[-1] == 1
 
@@ -111,3 +128,25 @@ def test_the_processor_that_numba_compiles_for_decides(monkeypatch):
     monkeypatch.setattr(tiles._SETTINGS, "CPU_FEATURES", "+sse2,+avx")
     assert tiles._has("avx")
     assert not tiles._has("avx512f")
+
+
+@compiled(
+    lambda number: types.void(matrix(number), vector(number), vector(types.int64), vector(number), matrix(number))
+)
+def put_some_distances(panel, A, slot, constants, D):
+    forms = panel[1]
+    put_distances(A, 3, panel, 5, forms, slot, constants, 2, D, 1, D.shape[1])
+
+
+@pytest.mark.parametrize("dtype", NUMBERS)
+def test_distances_are_clipped_sums_of_forms_constants_and_products(dtype):
+    width = width_of(np.empty(0, dtype))
+    panel, A = random((5, width), dtype), random(3 + 5 * ROWS, dtype, 1)
+    panel[:, 4] = np.nan
+    slot, constants = np.zeros(2 + ROWS, dtype=np.int64), random(2 + ROWS, dtype, 2)
+    after = alike(put_some_distances, dtype, panel, A, slot, constants, np.full((ROWS, width + 2), 7.0, dtype))
+    expected = A[3:].reshape(5, ROWS).T @ panel + constants[2:, None] + panel[1]
+    np.testing.assert_allclose(after[:, 1:-1], np.where(expected < 0, 0, expected), rtol=1e-4, atol=1e-5)
+    assert (after[:, 1:-1] == 0).any()
+    assert np.isnan(after[:, 5]).all()
+    assert (after[:, [0, -1]] == 7.0).all()

@@ -12,7 +12,7 @@ order. Called without a compiler, these are the plain functions that explain the
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -103,6 +103,11 @@ def put_multiple(A, a, factor, B, b):
     B[b : b + width_of(B)] = factor * A.reshape(-1)[a : a + width_of(B)]
 
 
+def add_multiple(A, a, factor, B, b):
+    """B[b + v] += factor A[a + v], v < width."""
+    _taken(B, b, 0, 1, width_of(B))[0] += factor * A.reshape(-1)[a : a + width_of(B)]
+
+
 def put_columns(A, starts, s, a, B, b, row):
     """B[b + j row + v] = A[starts[s + v] + a + j] for v, j < `lanes_of`: a square of some rows as columns."""
     lanes = lanes_of(A)
@@ -140,6 +145,11 @@ def _type_of_put_distances(context: Any) -> Callable:
 
 @type_callable(put_multiple)
 def _type_of_put_multiple(context: Any) -> Callable:
+    return lambda A, a, factor, B, b: types.none
+
+
+@type_callable(add_multiple)
+def _type_of_add_multiple(context: Any) -> Callable:
     return lambda A, a, factor, B, b: types.none
 
 
@@ -203,14 +213,27 @@ def _put_distances(context: Any, builder: ir.IRBuilder, signature: Any, argument
 
 @lower_builtin(put_multiple, _A, _N, types.Float, _A, _N)
 def _put_multiple(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
+    for vectors, multiple, B, at in _multiples(context, builder, signature, arguments):
+        vectors.store(builder.fmul(*multiple), B, at)
+    return context.get_dummy_value()
+
+
+@lower_builtin(add_multiple, _A, _N, types.Float, _A, _N)
+def _add_multiple(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
+    for vectors, multiple, B, at in _multiples(context, builder, signature, arguments):
+        vectors.store(plus_product(builder, vectors.load(B, at), *multiple), B, at)
+    return context.get_dummy_value()
+
+
+def _multiples(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Iterator[tuple[Any, ...]]:
+    """The factor and each vector of a part of A, and where its place in B is."""
     vectors = _Vectors(context, builder, signature.args[0].dtype)
     A, B = (vectors.numbers(signature.args[i], arguments[i]) for i in (0, 3))
     _, a, factor, _, b = arguments
     everywhere = vectors.spread(context.cast(builder, factor, signature.args[2], signature.args[0].dtype))
     for v in range(_ACROSS):
         at = index(v * vectors.lanes)
-        vectors.store(builder.fmul(everywhere, vectors.load(A, builder.add(a, at))), B, builder.add(b, at))
-    return context.get_dummy_value()
+        yield vectors, (everywhere, vectors.load(A, builder.add(a, at))), B, builder.add(b, at)
 
 
 @lower_builtin(put_columns, _A, _A, _N, _N, _A, _N, _N)
