@@ -1,7 +1,12 @@
 """Tiles in registers: what compiled functions do is what the plain functions say."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
+from llvmlite import binding
 from numba import types
 
 from protolearn import tiles
@@ -150,3 +155,42 @@ def test_distances_are_clipped_sums_of_forms_constants_and_products(dtype):
     assert (after[:, 1:-1] == 0).any()
     assert np.isnan(after[:, 5]).all()
     assert (after[:, [0, -1]] == 7.0).all()
+
+
+_OTHER_SHAPE = """
+import os
+import subprocess
+import sys
+
+import numpy as np
+from protolearn.metrics.quadratic import MatrixDistances
+from protolearn.metrics.scatter import scatter_of_entries
+from protolearn.tiles import width_of
+
+rng = np.random.default_rng(0)
+X, maps, W = rng.normal(size=(700, 37)), rng.normal(size=(2, 37, 37)) / 6, rng.normal(size=(5, 37))
+slot, matrices = np.arange(5) % 2, maps.transpose(0, 2, 1) @ maps
+linear = np.einsum("ijk,ik->ij", matrices[slot], W)
+found = MatrixDistances(matrices, linear, (linear * W).sum(axis=1), slot).of(X)
+expected = [(((X - m) @ maps[s].T) ** 2).sum(axis=1) for m, s in zip(W, slot)]
+np.testing.assert_allclose(found, expected, rtol=1e-9)
+sums = scatter_of_entries(X, np.arange(700), X[:, 0].copy(), np.array([300, 700]))[:, :37, :37]
+for one, rows in zip(sums, (slice(300), slice(300, 700))):
+    np.testing.assert_allclose(np.tril(one), np.tril((X[rows] * X[rows, :1]).T @ X[rows]), atol=1e-9)
+print(width_of(X))
+"""
+
+
+@pytest.mark.parametrize(
+    ("processor", "features", "width"),
+    [("generic", "", 8)]
+    + ([("haswell", "+avx,+avx2,+fma", 12)] if binding.get_host_cpu_features().get("avx2") else []),
+)
+def test_tiles_for_other_processors_find_the_same(processor, features, width):
+    """Also those whose width does not divide the rows that are measured at a time."""
+    environment = {**os.environ, "NUMBA_CPU_NAME": processor, "NUMBA_CPU_FEATURES": features}
+    done = subprocess.run(
+        [sys.executable, "-c", _OTHER_SHAPE], env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) == width

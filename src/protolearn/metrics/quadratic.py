@@ -143,7 +143,8 @@ def fill_distances(X, begin, end, tiles, constants, slot, n_matrices, D):
 @inline
 def measured_at_a_time(X):
     """How many rows are best measured at a time: a multiple of `width_of`."""
-    return min(_ROWS_AT_A_TIME, up_to(max(X.shape[0], 1), width_of(X)))
+    width = width_of(X)
+    return min(_ROWS_AT_A_TIME // width * width, up_to(max(X.shape[0], 1), width))
 
 
 @inline
