@@ -66,14 +66,12 @@ CASE = Case(
     of LGMLVQ on usps, GMLVQ on digits and LVQ3 on made has AVX2 and no more. Both sides of a ratio are always
     of one machine and one run. On the Xeon the fastest peer of LGMLVQ on made is sklvq with a matrix a class,
     and ours is that too. Against prototorch, which is more accurate, counts ours with a matrix a prototype
-    and slope 2: in quieter minutes, not in one run, 0.59 us against 33, 56 times. Two rows of matrices are
-    not met. GMLVQ where d is 256 needs d^2 operations a row for the distances, d^2 for the gradient and 100 d
-    for the products with the prototypes: on both cores of that Xeon 0.53 us at the full speed of sgemm, 0.71
-    at the speed that BLAS has for them. In quieter minutes ours took 1.4 us, of which 0.3 are L-BFGS and the
-    gradient through the matrix, and prototorch 52, a ratio of 38. LGMLVQ on digits needs 0.2 us at full
-    speed, but its products are with ten matrices of 64 x 64 and run at half of it, L-BFGS has 44,000
-    variables, and what is done between the sums, on one core, takes as long as the sums: in quieter minutes
-    1.5 to 1.7 us against 45.
+    and slope 2: in quieter minutes, not in one run, 0.59 us against 33, 56 times. GMLVQ where d
+    is 256 needs d^2 operations a row for the distances, d^2 for the gradient and 100 d for the products with
+    the prototypes. Tiles in registers (docs/architecture.md) do them at the speed of sgemm; on one core of that
+    Xeon, when nobody else uses it, a block takes 1.2 us a row, of which two cores take a half. While others
+    use the machine a second thread brings nothing, ours nor theirs, and what is then measured is one core
+    against one core.
     """,
     packages=("threadpoolctl",),
 )
