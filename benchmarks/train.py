@@ -66,12 +66,14 @@ CASE = Case(
     of LGMLVQ on usps, GMLVQ on digits and LVQ3 on made has AVX2 and no more. Both sides of a ratio are always
     of one machine and one run. On the Xeon the fastest peer of LGMLVQ on made is sklvq with a matrix a class,
     and ours is that too. Against prototorch, which is more accurate, counts ours with a matrix a prototype
-    and slope 2: in quieter minutes, not in one run, 0.59 us against 33, 56 times. GMLVQ where d
-    is 256 needs d^2 operations a row for the distances, d^2 for the gradient and 100 d for the products with
-    the prototypes. Tiles in registers (docs/architecture.md) do them at the speed of sgemm; on one core of that
-    Xeon, when nobody else uses it, a block takes 1.2 us a row, of which two cores take a half. While others
-    use the machine a second thread brings nothing, ours nor theirs, and what is then measured is one core
-    against one core.
+    and slope 2: in quieter minutes, not in one run, 0.59 us against 33, 56 times. Two rows of the
+    Xeon are not met. GMLVQ where d is 256 needs d^2 operations a row for the distances, d^2 for the gradient
+    and 100 d for the products with the prototypes; tiles in registers (docs/architecture.md) do them at the
+    speed of sgemm, and a block takes 1.2 us a row on one core that nobody else uses. LGMLVQ on digits takes
+    0.5 us a row for its blocks and as much for what stands between them: ten matrices of 64 x 64 and L-BFGS
+    on 44,000 variables. Two cores would halve the blocks; in that run, with others on the machine, a second
+    thread brought ours nothing in either row. The rows of LGMLVQ on made and of 16 components are of another
+    run on the same Xeon.
     """,
     packages=("threadpoolctl",),
 )
