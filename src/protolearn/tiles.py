@@ -42,6 +42,12 @@ _CACHE_LINE = 64
 
 
 @inline
+def up_to(n, multiple):
+    """The least multiple that is not less than n."""
+    return (n + multiple - 1) // multiple * multiple
+
+
+@inline
 def width_of(X):
     """Numbers of a panel side by side."""
     return _VECTOR * _ACROSS // X.itemsize

@@ -14,11 +14,11 @@ from numba import types
 
 from protolearn.compiled import VECTORISED, compiled, constant_matrix, inline, matrix, vector, vectorised
 from protolearn.data.kept_rows import KeptRows
-from protolearn.metrics.quadratic import add_forms_of_panel, fill_panel, put_zeros, size_of_triangle, up_to
+from protolearn.metrics.quadratic import add_forms_of_panel, fill_panel, put_zeros, size_of_triangle
 from protolearn.metrics.thin_maps import fill_distances, mapped_positions
 from protolearn.prototypes import PrototypeSet
 from protolearn.searches import own_and_rival_of_columns
-from protolearn.tiles import ROWS, room_for, width_of
+from protolearn.tiles import ROWS, room_for, up_to, width_of
 
 # Numbers that the bounding maps have: a sixteenth of the features, but not fewer than these.
 _SHARE, _FEWEST = 16, 8
@@ -142,7 +142,7 @@ def measure_what_is_left(X, y, begin, end, labels, slot, products, constants, ti
                 for v in range(width):
                     # Behind the last row that one again.
                     starts[v] = (begin + some[min(v, some.shape[0] - 1)]) * d
-                fill_panel(X, starts, d, panel)
+                fill_panel(X, starts, panel)
                 put_zeros(forms, 0)
                 add_forms_of_panel(tiles, s * size_of_triangle(d), 1, d, panel, forms)
                 for i in range(labels.shape[0]):

@@ -143,7 +143,7 @@ class Omega(Metric):
             prototypes.derived(thin_maps.mapped_positions)
             return
         forms: MatrixDistances = prototypes.derived(matrix_distances)
-        _ = forms.tiles, self.bounds(prototypes, kept)
+        _ = forms.arguments, self.bounds(prototypes, kept)
 
     def moments(self, X: np.ndarray, prototypes: PrototypeSet, pull: Pull) -> tuple[np.ndarray, ...]:
         X, _ = centred(X, prototypes)

@@ -13,7 +13,7 @@ import numpy as np
 from numba import types
 
 from protolearn.compiled import aligned_zeros, compiled, constant_matrix, inline, matrix, stack, vector
-from protolearn.tiles import ROWS, add_forms, lanes_of, put_columns, put_distances, room_for, width_of
+from protolearn.tiles import ROWS, add_forms, lanes_of, put_columns, put_distances, room_for, up_to, width_of
 
 # Rows that are measured at a time: their distances to some prototypes stay in the cache.
 _ROWS_AT_A_TIME = 512
@@ -77,12 +77,6 @@ def argument_types(number: Any) -> tuple[Any, ...]:
 
 
 @inline
-def up_to(n, multiple):
-    """The least multiple that is not less than n."""
-    return (n + multiple - 1) // multiple * multiple
-
-
-@inline
 def size_of_triangle(d):
     """Numbers of the tiles of one triangle, each as long as its last row."""
     n = up_to(d, ROWS)
@@ -132,7 +126,7 @@ def fill_distances(X, begin, end, tiles, constants, slot, n_matrices, D):
         for v in range(width):
             # Behind the last row that one again.
             starts[v] = min(begin + first + v, end - 1) * d
-        fill_panel(X, starts, d, panel)
+        fill_panel(X, starts, panel)
         put_zeros(forms, 0)
         at = add_forms_of_panel(tiles, 0, n_matrices, d, panel, forms)
         for i in range(0, constants.shape[0], ROWS):
@@ -155,9 +149,9 @@ def put_zeros(out, begin):
 
 
 @inline
-def fill_panel(X, starts, d, panel):
+def fill_panel(X, starts, panel):
     """Some rows of X, each from its start on, as columns of a panel."""
-    lanes, width = lanes_of(panel), width_of(panel)
+    d, lanes, width = X.shape[1], lanes_of(panel), width_of(panel)
     whole = d // lanes * lanes
     for v in range(0, width, lanes):
         for j in range(0, whole, lanes):

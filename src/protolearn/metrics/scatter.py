@@ -11,17 +11,10 @@ from typing import Any
 import numpy as np
 from numba import types
 
-from protolearn.compiled import (
-    compiled,
-    constant_matrix,
-    inline,
-    stack,
-    vector,
-)
+from protolearn.compiled import compiled, constant_matrix, inline, stack, vector
 from protolearn.metrics.pulls import Pull, entries_by_slot
-from protolearn.metrics.quadratic import up_to
 from protolearn.prototypes import PrototypeSet
-from protolearn.tiles import ROWS, add_product, put_multiple, room_for, width_of
+from protolearn.tiles import ROWS, add_product, put_multiple, room_for, up_to, width_of
 
 # Rows that are multiplied at a time: so many, or as many as have so many numbers, but not fewer than these.
 _ROWS_AT_A_TIME, _NUMBERS_AT_A_TIME, _FEWEST_ROWS = 160, 1 << 17, 64

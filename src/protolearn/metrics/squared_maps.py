@@ -18,10 +18,10 @@ from protolearn.compiled import (
     vectorised,
 )
 from protolearn.metrics.quadratic import MatrixDistances
-from protolearn.metrics.scatter import add_products, fill_panels, multiplied_at_a_time, zero_sums
+from protolearn.metrics.scatter import add_products, fill_panels, multiplied_at_a_time
 from protolearn.prototypes import PrototypeSet
 from protolearn.threads import in_parts
-from protolearn.tiles import lanes_of, put_columns, room_for
+from protolearn.tiles import lanes_of, put_columns, room_for, up_to, width_of
 
 
 def matrix_distances(prototypes: PrototypeSet) -> MatrixDistances:
@@ -41,9 +41,8 @@ def matrix_distances(prototypes: PrototypeSet) -> MatrixDistances:
 
     def of_some(slots: slice) -> None:
         fill_distances_of_maps.of(dtype)(
-            theta, W, slot, slots.start, slots.stop, gemm, zero_sums(1, d, dtype), found.matrices, found.linear,
-            found.constants,
-        )  # fmt: skip
+            theta, W, slot, slots.start, slots.stop, gemm, found.matrices, found.linear, found.constants
+        )
 
     in_parts(of_some, n_slots, theta.size * (d // 2))
     return found
@@ -57,30 +56,30 @@ def matrix_distances(prototypes: PrototypeSet) -> MatrixDistances:
         types.int64,  # the first slot
         types.int64,  # behind the last slot
         blas_type("gemm"),
-        stack(number),  # room for one sum of products
         stack(number),  # Lambda
         matrix(number),  # Lambda m of each prototype m
         vector(number),  # m'Lambda m
     ),
     fastmath=VECTORISED,
 )
-def fill_distances_of_maps(theta, W, slot, begin, end, gemm, room, matrices, linear, constants):
+def fill_distances_of_maps(theta, W, slot, begin, end, gemm, matrices, linear, constants):
     """Lambda of some slots, and what of it concerns their prototypes."""
-    n_rows, d, size = theta.shape[1], W.shape[1], room.shape[1]
-    most = multiplied_at_a_time(room)
+    n_rows, d, size = theta.shape[1], W.shape[1], up_to(W.shape[1], width_of(W))
+    sums = np.empty((1, size, size), W.dtype)
+    most = multiplied_at_a_time(sums)
     panels, as_they_are, rows = room_for(most * size, W), np.empty(0, W.dtype), numbered(n_rows)
     members = np.empty(W.shape[0], np.int64)
     positions, products = np.empty(W.shape, W.dtype), np.empty(W.shape, W.dtype)
     for s in range(begin, end):
         for r in range(size):
             for j in range(size):
-                room[0, r, j] = 0
+                sums[0, r, j] = 0
         omega = theta[s]
         for first in range(0, n_rows, most):
             last = min(first + most, n_rows)
             fill_panels(omega, rows, as_they_are, first, last, panels)
-            add_products(panels, panels, last - first, room, 0)
-        complete(room, matrices[s])
+            add_products(panels, panels, last - first, sums, 0)
+        complete(sums, matrices[s])
         count = take_members(W, slot, s, members, positions)
         if count > 0:
             multiply(gemm, positions[:count], matrices[s], products[:count])

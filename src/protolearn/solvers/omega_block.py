@@ -27,7 +27,7 @@ from protolearn.metrics.quadratic import (
     measured_at_a_time,
 )
 from protolearn.metrics.scatter import add_scatters, scatters_signature, zero_sums
-from protolearn.metrics.squared_maps import matrix_distances
+from protolearn.metrics.squared_maps import matrix_distances, numbered
 from protolearn.metrics.thin_maps import is_thin
 from protolearn.prototypes import PrototypeSet
 from protolearn.solvers.base import Objective
@@ -149,11 +149,9 @@ def add_moments(X, pairs, pulls, slot, add, first, mass, scatter):
     add_pairs(X, pairs, pulls, first)
     add_masses(pairs, pulls, mass)
     if scatter.shape[0] == 1:
-        rows, ends = np.empty(n, np.int64), np.empty(1, np.int64)
-        for row in range(n):
-            rows[row] = row
+        ends = np.empty(1, np.int64)
         ends[0] = n
-        add(X, rows, sums_of_both(pulls), ends, scatter)
+        add(X, numbered(n), sums_of_both(pulls), ends, scatter)
         return
     ends = ends_of_slots(pairs, slot, scatter.shape[0])
     rows, sorted_pulls = np.empty(2 * n, np.int64), np.empty(2 * n, X.dtype)

@@ -14,7 +14,7 @@ from numba import types
 
 from protolearn.compiled import VECTORISED, aligned_zeros, compiled, matrix, vector, vectorised
 from protolearn.lanes import three_products
-from protolearn.tiles import room_for
+from protolearn.tiles import room_for, up_to
 
 # As many pairs of steps as scipy keeps; half of them where a vector has so many numbers that all of them would not stay
 # in the cache: then they take twice the time and the loss after 30 or 100 iterations is the same within one percent.
@@ -64,7 +64,7 @@ class Memory:
         """
         if not len(self._steps):
             # Rows that begin on cache lines, so that vectors do not cross them.
-            shape = self.size, -(-len(after) // _IN_LINES) * _IN_LINES
+            shape = self.size, up_to(len(after), _IN_LINES)
             self._steps, self._changes = (aligned_zeros(shape, self.dtype) for _ in range(2))
         if len(self) == self.size:
             del self._order[0]
