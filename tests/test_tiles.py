@@ -20,6 +20,7 @@ from protolearn.tiles import (
     put_columns,
     put_distances,
     put_multiple,
+    put_product,
     room_for,
     width_of,
 )
@@ -29,7 +30,12 @@ NUMBERS = [np.dtype(np.float32), np.dtype(np.float64)]
 
 @compiled(lambda number: types.void(vector(number), vector(number), types.int64, vector(number)))
 def add_one_product(A, B, count, C):
-    add_product(A, 3, ROWS + 2, B, 5, count, C, 1, 2 * width_of(C))
+    add_product(A, 3, ROWS + 2, B, 5, width_of(B), count, C, 1, 2 * width_of(C))
+
+
+@compiled(lambda number: types.void(vector(number), vector(number), types.int64, vector(number)))
+def put_one_product(A, B, count, C):
+    put_product(A, 3, ROWS + 2, B, 5, width_of(B) + 3, count, C, 1, 2 * width_of(C))
 
 
 @compiled(lambda number: types.void(vector(number), vector(number), types.int64, vector(number)))
@@ -86,6 +92,20 @@ def test_a_product_is_added_to_a_tile_and_to_nothing_else(count, dtype):
     outside = np.ones(len(before), dtype=bool)
     outside[1:].reshape(ROWS, 2 * width)[:, :width] = False
     np.testing.assert_array_equal(after[outside], before[outside])
+
+
+@pytest.mark.parametrize("dtype", NUMBERS)
+@pytest.mark.parametrize("count", [0, 1, 40])
+def test_a_product_is_put_in_place_of_a_tile_and_of_nothing_else(count, dtype):
+    """With rows of the second matrix that lie apart."""
+    width = width_of(np.empty(0, dtype))
+    A, B = random(3 + 40 * (ROWS + 2), dtype), random(5 + 40 * (width + 3), dtype, 1)
+    before = random(1 + 2 * width * ROWS, dtype, 2)
+    after = alike(put_one_product, dtype, A, B, count, before)
+    left, right = A[3:].reshape(40, ROWS + 2)[:count, :ROWS], B[5:].reshape(40, width + 3)[:count, :width]
+    expected = before.astype(np.float64)
+    expected[1:].reshape(ROWS, 2 * width)[:, :width] = left.T @ right
+    np.testing.assert_allclose(after, expected, rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("dtype", NUMBERS)

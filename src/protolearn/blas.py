@@ -17,6 +17,7 @@ from numba.extending import get_cython_function_address
 from scipy.linalg import cython_blas
 
 from protolearn.compiled import inline
+from protolearn.function_arguments import FunctionOf
 
 _PREFIX = {np.dtype(np.float32): "s", np.dtype(np.float64): "d"}
 # What each takes: letters, sizes and numbers (x), of which matrices are followed by their leading dimensions.
@@ -28,23 +29,17 @@ _LETTERS = np.frombuffer(b"NT", dtype=np.uint8)
 
 def blas_type(name: str) -> Any:
     """Numba's type of the function as an argument."""
-    return types.FunctionType(types.void(*(types.uintp,) * len(_CALLED_WITH[name].split(","))))
+    return FunctionOf(types.void(*(types.uintp,) * len(_CALLED_WITH[name].split(","))))
 
 
-class BlasFunction(types.WrapperAddressProtocol):
+class BlasFunction:
     """A function of scipy's BLAS, for compiled functions and, without a compiler, for Python."""
 
     def __init__(self, name: str, full_name: str) -> None:
         self._numba_type_ = blas_type(name)
-        self._address = get_cython_function_address("scipy.linalg.cython_blas", full_name)
-        self._call = ctypes.CFUNCTYPE(None, *(ctypes.c_void_p,) * len(self.signature().args))(self._address)
-
-    def __wrapper_address__(self) -> int:
-        return self._address
-
-    def signature(self) -> Any:
-        """What numba calls it with."""
-        return self._numba_type_.signature
+        self.address, self.address_for_numba = get_cython_function_address("scipy.linalg.cython_blas", full_name), 0
+        arguments = (ctypes.c_void_p,) * len(self._numba_type_.signature.args)
+        self._call = ctypes.CFUNCTYPE(None, *arguments)(self.address)
 
     def __call__(self, *addresses: int) -> None:
         """The function itself."""
@@ -63,16 +58,9 @@ def blas(name: str, dtype: np.dtype) -> BlasFunction | None:
 
 
 @inline
-def multiply(gemm, A, B, C):
-    """C <- A B, all in C's order."""
-    # In BLAS's order all are transposed: C' <- B'A'.
-    sizes = _sizes(B.shape[1], A.shape[0], A.shape[1], B.shape[1], A.shape[1])
-    _call_gemm(gemm, 0, 0, B.ctypes.data, A.ctypes.data, C.ctypes.data, sizes, _one_and(0.0, C))
-
-
-@inline
 def multiply_by_rows(gemm, A, B, C):
     """C <- A B', all in C's order."""
+    # In BLAS's order all are transposed: C' <- B A'.
     sizes = _sizes(B.shape[0], A.shape[0], A.shape[1], B.shape[1], A.shape[1])
     _call_gemm(gemm, 1, 0, B.ctypes.data, A.ctypes.data, C.ctypes.data, sizes, _one_and(0.0, C))
 

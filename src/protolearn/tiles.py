@@ -77,11 +77,18 @@ def _address_of(context: Any, builder: ir.IRBuilder, signature: Any, arguments: 
     return builder.ptrtoint(array.data, INDEX)
 
 
-def add_product(A, a, step, B, b, count, C, c, row):
-    """C[c + r row + v] += the sum over k < count of A[a + k step + r] B[b + k width + v], r < ROWS, v < width."""
-    width = width_of(B)
-    left, right = _taken(A, a, step, count, ROWS), _taken(B, b, width, count, width)
-    _taken(C, c, row, ROWS, width)[:] += left.T @ right
+def add_product(A, a, step, B, b, next_one, count, C, c, row):
+    """C[c + r row + v] += the sum over k < count of A[a + k step + r] B[b + k next_one + v], r < ROWS, v < width."""
+    _taken(C, c, row, ROWS, width_of(B))[:] += _product(A, a, step, B, b, next_one, count)
+
+
+def put_product(A, a, step, B, b, next_one, count, C, c, row):
+    """C[c + r row + v] = the sum of `add_product`."""
+    _taken(C, c, row, ROWS, width_of(B))[:] = _product(A, a, step, B, b, next_one, count)
+
+
+def _product(A: np.ndarray, a: int, step: int, B: np.ndarray, b: int, next_one: int, count: int) -> np.ndarray:
+    return _taken(A, a, step, count, ROWS).T @ _taken(B, b, next_one, count, width_of(B))
 
 
 def add_forms(A, a, panel, at, count, forms, f):
@@ -135,8 +142,9 @@ def lanes_of(X):
 
 
 @type_callable(add_product)
-def _type_of_add_product(context: Any) -> Callable:
-    return lambda A, a, step, B, b, count, C, c, row: types.none
+@type_callable(put_product)
+def _type_of_product(context: Any) -> Callable:
+    return lambda A, a, step, B, b, next_one, count, C, c, row: types.none
 
 
 @type_callable(add_forms)
@@ -167,17 +175,29 @@ def _type_of_put_columns(context: Any) -> Callable:
 _A, _N = types.Array, types.Integer
 
 
-@lower_builtin(add_product, _A, _N, _N, _A, _N, _N, _A, _N, _N)
+@lower_builtin(add_product, _A, _N, _N, _A, _N, _N, _N, _A, _N, _N)
 def _add_product(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
-    vectors = _Vectors(context, builder, signature.args[0].dtype)
-    A, B, C = (vectors.numbers(signature.args[i], arguments[i]) for i in (0, 3, 6))
-    _, a, step, _, b, count, _, c, row = arguments
-    for r, sums in enumerate(vectors.tile(A, a, step, B, b, count)):
-        begin = builder.add(c, builder.mul(row, index(r)))
-        for v, more in enumerate(sums):
-            at = builder.add(begin, index(v * vectors.lanes))
-            vectors.store(builder.fadd(vectors.load(C, at), more), C, at)
+    for vectors, more, C, at in _products(context, builder, signature, arguments):
+        vectors.store(builder.fadd(vectors.load(C, at), more), C, at)
     return context.get_dummy_value()
+
+
+@lower_builtin(put_product, _A, _N, _N, _A, _N, _N, _N, _A, _N, _N)
+def _put_product(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
+    for vectors, sums, C, at in _products(context, builder, signature, arguments):
+        vectors.store(sums, C, at)
+    return context.get_dummy_value()
+
+
+def _products(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Iterator[tuple[Any, ...]]:
+    """Each vector of the sums, and where its place in C is."""
+    vectors = _Vectors(context, builder, signature.args[0].dtype)
+    A, B, C = (vectors.numbers(signature.args[i], arguments[i]) for i in (0, 3, 7))
+    _, a, step, _, b, next_one, count, _, c, row = arguments
+    for r, sums in enumerate(vectors.tile(A, a, step, B, b, next_one, count)):
+        begin = builder.add(c, builder.mul(row, index(r)))
+        for v, one in enumerate(sums):
+            yield vectors, one, C, builder.add(begin, index(v * vectors.lanes))
 
 
 @lower_builtin(add_forms, _A, _N, _A, _N, _N, _A, _N)
@@ -185,7 +205,7 @@ def _add_forms(context: Any, builder: ir.IRBuilder, signature: Any, arguments: A
     vectors = _Vectors(context, builder, signature.args[0].dtype)
     A, panel, forms = (vectors.numbers(signature.args[i], arguments[i]) for i in (0, 2, 5))
     _, a, _, at, count, _, f = arguments
-    tile = vectors.tile(A, a, index(ROWS), panel, index(0), count)
+    tile = vectors.tile(A, a, index(ROWS), panel, index(0), index(vectors.width), count)
     for v in range(_ACROSS):
         place = builder.add(f, index(v * vectors.lanes))
         form = vectors.load(forms, place)
@@ -203,7 +223,7 @@ def _put_distances(context: Any, builder: ir.IRBuilder, signature: Any, argument
     A, panel, forms, slot, constants, D = (vectors.numbers(signature.args[i], arguments[i]) for i in (0, 2, 4, 5, 6, 8))
     _, a, _, count, _, _, _, i, _, at, row = arguments
     zero = ir.Constant(vectors.type, [0.0] * vectors.lanes)
-    for r, sums in enumerate(vectors.tile(A, a, index(ROWS), panel, index(0), count)):
+    for r, sums in enumerate(vectors.tile(A, a, index(ROWS), panel, index(0), index(vectors.width), count)):
         place = builder.add(i, index(r))
         constant = vectors.spread(builder.load(builder.gep(constants, [place])))
         form = builder.mul(builder.load(builder.gep(slot, [place])), index(vectors.width))
@@ -302,7 +322,7 @@ class _Vectors:
         none = ir.Constant(self.type, ir.Undefined)
         return self.mixed(self.builder.insert_element(none, number, index(0)), none, [0] * self.lanes)
 
-    def tile(self, A: Any, a: Any, step: Any, B: Any, b: Any, count: Any) -> list[list[Any]]:
+    def tile(self, A: Any, a: Any, step: Any, B: Any, b: Any, next_one: Any, count: Any) -> list[list[Any]]:
         """The sums of `add_product`, in registers."""
         builder = self.builder
         zero = ir.Constant(self.type, [0.0] * self.lanes)
@@ -312,7 +332,7 @@ class _Vectors:
             for one in sums:
                 builder.store(zero, one)
         with cgutils.for_range(builder, count, intp=INDEX) as loop:
-            left, right = builder.mul(loop.index, step), builder.mul(loop.index, index(self.width))
+            left, right = builder.mul(loop.index, step), builder.mul(loop.index, next_one)
             begin = builder.add(b, right)
             row = [self.load(B, builder.add(begin, index(v * self.lanes))) for v in range(_ACROSS)]
             for r, sums in enumerate(tile):

@@ -95,4 +95,4 @@ def add_products(one, other, count, out, s):
     for first in range(0, size, width):
         for j in range(first, size, ROWS):
             at = j // width * width * count + j % width
-            add_product(one, at, width, other, first * count, count, out, (s * size + j) * size + first, size)
+            add_product(one, at, width, other, first * count, width, count, out, (s * size + j) * size + first, size)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
-from protolearn.blas import blas, blas_type, multiply
 from protolearn.compiled import (
     VECTORISED,
     compiled,
@@ -17,11 +16,11 @@ from protolearn.compiled import (
     vector,
     vectorised,
 )
-from protolearn.metrics.quadratic import MatrixDistances
+from protolearn.metrics.quadratic import MatrixDistances, fill_panel
 from protolearn.metrics.scatter import add_products, fill_panels, multiplied_at_a_time
 from protolearn.prototypes import PrototypeSet
 from protolearn.threads import in_parts
-from protolearn.tiles import lanes_of, put_columns, room_for, up_to, width_of
+from protolearn.tiles import ROWS, lanes_of, put_columns, put_product, room_for, up_to, width_of
 
 
 def matrix_distances(prototypes: PrototypeSet) -> MatrixDistances:
@@ -30,18 +29,12 @@ def matrix_distances(prototypes: PrototypeSet) -> MatrixDistances:
     n_slots, _, d = theta.shape
     dtype = theta.dtype
     found = MatrixDistances(
-        np.empty((n_slots, d, d), dtype), np.empty((len(W), d), dtype), np.empty(len(W), dtype), slot
+        np.empty((n_slots, d, length_of_row(W)), dtype), np.empty((len(W), d), dtype), np.empty(len(W), dtype), slot
     )
-    gemm = blas("gemm", dtype)
-    if gemm is None:
-        np.matmul(theta.transpose(0, 2, 1), theta, out=found.matrices)
-        np.einsum("ijk,ik->ij", found.matrices[slot], W, out=found.linear)
-        np.einsum("ij,ij->i", found.linear, W, out=found.constants)
-        return found
 
     def of_some(slots: slice) -> None:
         fill_distances_of_maps.of(dtype)(
-            theta, W, slot, slots.start, slots.stop, gemm, found.matrices, found.linear, found.constants
+            theta, W, slot, slots.start, slots.stop, found.matrices, found.linear, found.constants
         )
 
     in_parts(of_some, n_slots, theta.size * (d // 2))
@@ -55,21 +48,20 @@ def matrix_distances(prototypes: PrototypeSet) -> MatrixDistances:
         vector(types.int64),  # slot
         types.int64,  # the first slot
         types.int64,  # behind the last slot
-        blas_type("gemm"),
         stack(number),  # Lambda
         matrix(number),  # Lambda m of each prototype m
         vector(number),  # m'Lambda m
     ),
     fastmath=VECTORISED,
 )
-def fill_distances_of_maps(theta, W, slot, begin, end, gemm, matrices, linear, constants):
+def fill_distances_of_maps(theta, W, slot, begin, end, matrices, linear, constants):
     """Lambda of some slots, and what of it concerns their prototypes."""
     n_rows, d, size = theta.shape[1], W.shape[1], up_to(W.shape[1], width_of(W))
     sums = np.empty((1, size, size), W.dtype)
     most = multiplied_at_a_time(sums)
     panels, as_they_are, rows = room_for(most * size, W), np.empty(0, W.dtype), numbered(n_rows)
-    members = np.empty(W.shape[0], np.int64)
-    positions, products = np.empty(W.shape, W.dtype), np.empty(W.shape, W.dtype)
+    members, positions = np.empty(W.shape[0], np.int64), np.empty(W.shape, W.dtype)
+    products = room_for_products(W.shape[0], W)
     for s in range(begin, end):
         for r in range(size):
             for j in range(size):
@@ -81,8 +73,7 @@ def fill_distances_of_maps(theta, W, slot, begin, end, gemm, matrices, linear, c
             add_products(panels, panels, last - first, sums, 0)
         complete(sums, matrices[s])
         count = take_members(W, slot, s, members, positions)
-        if count > 0:
-            multiply(gemm, positions[:count], matrices[s], products[:count])
+        put_products(positions, count, matrices[s], products)
         put_rows(products, members, count, linear)
         for k in range(count):
             constant = W.dtype.type(0)
@@ -114,29 +105,14 @@ def gradient_of_sums(
     first, mass = first.astype(np.float64, copy=False), mass.astype(np.float64, copy=False)
     scatter = np.ascontiguousarray(scatter, dtype=dtype)
     by_positions, by_theta = np.empty(W.shape, dtype=dtype), np.empty_like(theta)
-    gemm = blas("gemm", dtype)
-    if gemm is None:
-        _gradient_by_numpy(first, mass, scatter, W, theta, matrices, slot, by_positions, by_theta)
-        return by_positions, by_theta
 
     def of_some(slots: slice) -> None:
         fill_gradient.of(dtype)(
-            first, mass, scatter, W, theta, matrices, slot, slots.start, slots.stop, gemm, by_positions, by_theta
+            first, mass, scatter, W, theta, matrices, slot, slots.start, slots.stop, by_positions, by_theta
         )
 
     in_parts(of_some, len(theta), scatter.size * theta.shape[1])
     return by_positions, by_theta
-
-
-def _gradient_by_numpy(first, mass, scatter, W, theta, matrices, slot, by_positions, by_theta) -> None:
-    """As `fill_gradient`, where BLAS cannot be called from compiled functions."""
-    d = W.shape[1]
-    for s in range(len(theta)):
-        members = slot == s
-        crossed = (first[members] - 0.5 * mass[members, None] * W[members]).T @ W[members]
-        lower = np.tril(scatter[s, :d, :d])
-        by_theta[s] = 2.0 * theta[s] @ (lower + np.tril(lower, -1).T - crossed - crossed.T)
-        by_positions[members] = -2.0 * (first[members] - mass[members, None] * W[members]) @ matrices[s]
 
 
 @compiled(
@@ -150,35 +126,36 @@ def _gradient_by_numpy(first, mass, scatter, W, theta, matrices, slot, by_positi
         vector(types.int64),  # slot
         types.int64,  # the first slot
         types.int64,  # behind the last slot
-        blas_type("gemm"),
         matrix(number),  # by the positions
         stack(number),  # by theta
     )
 )
-def fill_gradient(first, mass, scatter, W, theta, matrices, slot, begin, end, gemm, by_positions, by_theta):
+def fill_gradient(first, mass, scatter, W, theta, matrices, slot, begin, end, by_positions, by_theta):
     """The gradient of some slots and of their prototypes.
 
     The sum of c v v' is that of c x x', less x m' + m x' of each prototype m with x the sum of c (x - m / 2).
     """
     n_prototypes, d, size = W.shape[0], W.shape[1], scatter.shape[1]
     mixed, away = np.empty(W.shape, W.dtype), np.empty(W.shape, W.dtype)
-    moves, positions = np.empty(W.shape, W.dtype), np.empty(W.shape, W.dtype)
+    n_rows, positions = theta.shape[1], np.empty(W.shape, W.dtype)
+    products = room_for_products(max(n_prototypes, n_rows), W)
     of_positions, of_mixed = room_for(n_prototypes * size, W), room_for(n_prototypes * size, W)
-    sums, whole = np.empty((1, size, size), W.dtype), np.empty((d, d), W.dtype)
-    members, places, as_they_are = np.empty(n_prototypes, np.int64), numbered(n_prototypes), np.empty(0, W.dtype)
+    sums, whole = np.empty((1, size, size), W.dtype), np.empty((d, length_of_row(W)), W.dtype)
+    members, rows = np.empty(n_prototypes, np.int64), numbered(max(n_prototypes, n_rows))
+    as_they_are = np.empty(0, W.dtype)
     for s in range(begin, end):
         count = take_members(W, slot, s, members, positions)
         take_sums(first, mass, members, count, positions, mixed, away)
-        fill_panels(positions, places, as_they_are, 0, count, of_positions)
-        fill_panels(mixed, places, as_they_are, 0, count, of_mixed)
+        fill_panels(positions, rows, as_they_are, 0, count, of_positions)
+        fill_panels(mixed, rows, as_they_are, 0, count, of_mixed)
         put_twice(scatter[s], sums[0])
         add_products(of_positions, of_mixed, count, sums, 0)
         add_products(of_mixed, of_positions, count, sums, 0)
         complete(sums, whole)
-        multiply(gemm, theta[s], whole, by_theta[s])
-        if count > 0:
-            multiply(gemm, away[:count], matrices[s], moves[:count])
-        put_rows(moves, members, count, by_positions)
+        put_products(theta[s], n_rows, whole, products)
+        put_rows(products, rows, n_rows, by_theta[s])
+        put_products(away, count, matrices[s], products)
+        put_rows(products, members, count, by_positions)
 
 
 @inline
@@ -206,10 +183,43 @@ def take_sums(first, mass, members, count, positions, mixed, away):
 
 @inline
 def put_rows(rows, members, count, out):
-    """Each of the first rows where its prototype is."""
+    """Each of the first rows where its number says."""
     for k in range(count):
+        # Read once: for all that LLVM knows, what is written could change it.
+        i = members[k]
         for j in range(out.shape[1]):
-            out[members[k], j] = rows[k, j]
+            out[i, j] = rows[k, j]
+
+
+@inline
+def length_of_row(X):
+    """Numbers of a row of a matrix for `put_products`.
+
+    A cache line more than the tiles need: rows whose lengths are powers of two would all lie in the same few places of
+    the first-level cache.
+    """
+    return up_to(X.shape[1], width_of(X)) + lanes_of(X)
+
+
+@inline
+def room_for_products(most, X):
+    """Where `put_products` puts so many rows."""
+    return np.empty((up_to(most, width_of(X)), up_to(X.shape[1], width_of(X))), X.dtype)
+
+
+@inline
+def put_products(X, count, matrix, out):
+    """The first rows of X times a matrix whose rows are filled up with zeros."""
+    d, row, size, width = X.shape[1], matrix.shape[1], out.shape[1], width_of(X)
+    panel, starts = room_for(d * width, X), np.empty(width, np.int64)
+    for i in range(0, count, width):
+        for v in range(width):
+            # Behind the last row that one again.
+            starts[v] = min(i + v, count - 1) * d
+        fill_panel(X, starts, panel)
+        for first in range(0, size, width):
+            for r in range(0, min(width, count - i), ROWS):
+                put_product(panel, r, width, matrix, first, row, d, out, (i + r) * size + first, size)
 
 
 @vectorised
@@ -224,18 +234,20 @@ def put_twice(one, out):
 @inline
 def complete(lower, out):
     """A symmetric matrix, of which the lower triangle is read: all rows, then squares of them turned over."""
-    d, size, lanes = out.shape[0], lower.shape[1], lanes_of(out)
+    d, row, size, lanes = out.shape[0], out.shape[1], lower.shape[1], lanes_of(out)
     starts = np.empty(lanes, np.int64)
     for r in range(d):
         for j in range(d):
             out[r, j] = lower[0, r, j]
+        for j in range(d, row):
+            out[r, j] = 0
     for first in range(0, d, lanes):
         end = min(first + lanes, d)
         turned = first if end == first + lanes else 0
         for v in range(lanes):
             starts[v] = (first + v) * size
         for last in range(0, turned, lanes):
-            put_columns(lower, starts, 0, last, out, last * d + first, d)
+            put_columns(lower, starts, 0, last, out, last * row + first, row)
         for r in range(first, end):
             for j in range(turned, r):
                 out[j, r] = lower[0, r, j]

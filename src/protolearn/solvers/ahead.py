@@ -15,6 +15,7 @@ import numpy as np
 from numba import types
 
 from protolearn.compiled import compiled, matrix, vector, vectorised
+from protolearn.function_arguments import FunctionOf
 from protolearn.losses import Loss, PairLoss
 from protolearn.losses.base import pair_signature
 from protolearn.metrics import Metric
@@ -94,7 +95,7 @@ def _add(base, products, n, bounds):
         matrix(number),  # W, the prototypes by class, as rows
         vector(types.int64),  # where each class begins in W
         types.float64,  # limit
-        types.FunctionType(pair_signature(number)),
+        FunctionOf(pair_signature(number)),
         vector(types.float64),  # parameters
         vector(types.float64),  # rate of each prototype
         types.int64,  # rows ahead, at most

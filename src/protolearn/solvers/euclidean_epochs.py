@@ -12,6 +12,7 @@ from numba import types
 from numba.extending import overload
 
 from protolearn.compiled import VECTORISED, Choose, compiled, vector, vectorised
+from protolearn.function_arguments import FunctionOf
 from protolearn.lanes import ask_for
 from protolearn.losses.base import pair_signature, rule_signature
 from protolearn.metrics.euclidean import distances_to_columns, distances_to_rows, move
@@ -31,7 +32,7 @@ def _signature(loss: Choose, by_column: bool) -> Choose:
         vector(types.int64),  # labels
         vector(types.int64),  # where each class begins
         types.float64,  # limit
-        types.FunctionType(loss(number)),
+        FunctionOf(loss(number)),
         vector(types.float64),  # parameters
         vector(types.float64),  # rate of each prototype
         types.float64,  # cap of these rates, 0 where they are fixed

@@ -11,6 +11,7 @@ import numpy as np
 from numba import types
 
 from protolearn.compiled import compiled, matrix, stack, vector
+from protolearn.function_arguments import FunctionOf
 from protolearn.losses.base import field_signature, pair_signature, rule_signature
 from protolearn.metrics.base import fill_signature, finish_signature, step_signature
 from protolearn.searches import (
@@ -43,7 +44,7 @@ def epoch_signature(number: Any, loss: Any, *, functions: bool = True) -> Any:
         stack(number),  # G
         types.float64,  # total
         types.float64,  # limit
-        *(types.FunctionType(signature) for signature in of_metric),
+        *(FunctionOf(signature) for signature in of_metric),
         loss,
         vector(types.float64),  # parameters
         vector(types.float64),  # rate of each prototype
@@ -64,7 +65,7 @@ def in_place_types(number: Any) -> tuple[Any, ...]:
     )
 
 
-@compiled(lambda number: epoch_signature(number, types.FunctionType(pair_signature(number))))
+@compiled(lambda number: epoch_signature(number, FunctionOf(pair_signature(number))))
 def pair_epoch(
     X, y, share, eta, rho, slope, W, T, slot, labels, starts, work, G, total, limit, fill, step, finish, loss,
     parameters, rates, cap, values,
@@ -113,7 +114,7 @@ def pair_epoch(
     return X.shape[0]
 
 
-@compiled(lambda number: epoch_signature(number, types.FunctionType(field_signature(number))))
+@compiled(lambda number: epoch_signature(number, FunctionOf(field_signature(number))))
 def field_epoch(
     X, y, share, eta, rho, slope, W, T, slot, labels, starts, work, G, total, limit, fill, step, finish, loss,
     parameters, rates, cap, values,
@@ -151,7 +152,7 @@ def field_epoch(
     return X.shape[0]
 
 
-@compiled(lambda number: epoch_signature(number, types.FunctionType(rule_signature(number))))
+@compiled(lambda number: epoch_signature(number, FunctionOf(rule_signature(number))))
 def rule_epoch(
     X, y, share, eta, rho, slope, W, T, slot, labels, starts, work, G, total, limit, fill, step, finish, loss,
     parameters, rates, cap, values,
@@ -211,7 +212,7 @@ def pair_block_signature(number: Any) -> Any:
         vector(types.int64),  # y
         vector(types.float64),  # weight
         vector(types.int64),  # labels
-        types.FunctionType(pair_signature(number)),
+        FunctionOf(pair_signature(number)),
         vector(types.float64),  # parameters
         matrix(types.int32),  # own and rival of each sample
         matrix(number),  # weight times d loss / d d_own and d loss / d d_rival
@@ -252,7 +253,7 @@ def pair_block(D, y, weight, labels, loss, parameters, pairs, pulls):
         vector(types.int64),  # y
         vector(types.float64),  # weight
         vector(types.int64),  # labels
-        types.FunctionType(field_signature(number)),
+        FunctionOf(field_signature(number)),
         vector(types.float64),  # parameters
         matrix(number),  # C
     )
@@ -278,8 +279,8 @@ def field_block(D, y, weight, labels, loss, parameters, C):
         vector(types.int64),  # slot
         vector(types.int64),  # labels
         vector(number),  # work
-        types.FunctionType(fill_signature(number)),
-        types.FunctionType(pair_signature(number)),
+        FunctionOf(fill_signature(number)),
+        FunctionOf(pair_signature(number)),
         vector(types.float64),  # parameters
         matrix(types.int32),  # own and rival of each row
         matrix(number),  # weight times d loss / d d_own and d loss / d d_rival

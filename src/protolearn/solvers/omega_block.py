@@ -14,6 +14,7 @@ import numpy as np
 from numba import types
 
 from protolearn.compiled import compiled, constant_matrix, inline, matrix, stack, vector
+from protolearn.function_arguments import FunctionOf
 from protolearn.losses import FieldLoss
 from protolearn.losses.base import pair_signature
 from protolearn.metrics.base import centred
@@ -73,18 +74,18 @@ def samples_of_block(
 def types_of_samples(number: Any) -> tuple[Any, ...]:
     """Those of `samples_of_block`."""
     return (
-        types.FunctionType(pair_block_signature(number)),
+        FunctionOf(pair_block_signature(number)),
         vector(types.int64),  # y
         vector(types.float64),  # weight
         vector(types.int64),  # labels
-        types.FunctionType(pair_signature(number)),
+        FunctionOf(pair_signature(number)),
         vector(types.float64),  # parameters
     )
 
 
 def _types_of_moments(number: Any) -> tuple[Any, ...]:
     return (
-        types.FunctionType(scatters_signature(number)),
+        FunctionOf(scatters_signature(number)),
         matrix(number),  # sums of c x
         vector(number),  # sums of c
         stack(number),  # sums of c x x' of each slot
@@ -94,7 +95,7 @@ def _types_of_moments(number: Any) -> tuple[Any, ...]:
 @compiled(
     lambda number: types.float64(
         constant_matrix(number),  # X
-        types.FunctionType(distances_signature(number)),
+        FunctionOf(distances_signature(number)),
         *argument_types(number),
         *types_of_samples(number),
         *_types_of_moments(number),

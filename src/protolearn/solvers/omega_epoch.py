@@ -8,9 +8,9 @@ and what it maps to by as many multiples of two vectors.
 from __future__ import annotations
 
 import numpy as np
-from numba import types
 
 from protolearn.compiled import compiled, vectorised
+from protolearn.function_arguments import FunctionOf
 from protolearn.losses.base import pair_signature
 from protolearn.searches import nearest_of, room_to_search, take_nearest
 from protolearn.solvers.kernels import epoch_signature
@@ -146,7 +146,7 @@ def follow(mapped, slot, s, stale, W, origin, a, b, differences, away, scale):
             mapped[i, r] = scale * (mapped[i, r] - p * differences[0, r] - q * differences[1, r])
 
 
-@compiled(lambda number: epoch_signature(number, types.FunctionType(pair_signature(number)), functions=False))
+@compiled(lambda number: epoch_signature(number, FunctionOf(pair_signature(number)), functions=False))
 def omega_pair_epoch(
     X, y, share, eta, rho, slope, W, T, slot, labels, starts, work, G, total, limit, loss, parameters, rates, cap,
     values,
