@@ -138,7 +138,7 @@ def fill_gradient(first, mass, scatter, W, theta, matrices, slot, begin, end, by
     n_prototypes, d, size = W.shape[0], W.shape[1], scatter.shape[1]
     mixed, away = np.empty(W.shape, W.dtype), np.empty(W.shape, W.dtype)
     n_rows, positions = theta.shape[1], np.empty(W.shape, W.dtype)
-    products = room_for_products(max(n_prototypes, n_rows), W)
+    products, omega = room_for_products(max(n_prototypes, n_rows), W), np.empty((n_rows, d), W.dtype)
     of_positions, of_mixed = room_for(n_prototypes * size, W), room_for(n_prototypes * size, W)
     sums, whole = np.empty((1, size, size), W.dtype), np.empty((d, length_of_row(W)), W.dtype)
     members, rows = np.empty(n_prototypes, np.int64), numbered(max(n_prototypes, n_rows))
@@ -152,7 +152,9 @@ def fill_gradient(first, mass, scatter, W, theta, matrices, slot, begin, end, by
         add_products(of_positions, of_mixed, count, sums, 0)
         add_products(of_mixed, of_positions, count, sums, 0)
         complete(sums, whole)
-        put_products(theta[s], n_rows, whole, products)
+        # A copy: of an array that is not written to, numba would compile all of it once more.
+        put_rows(theta[s], rows, n_rows, omega)
+        put_products(omega, n_rows, whole, products)
         put_rows(products, rows, n_rows, by_theta[s])
         put_products(away, count, matrices[s], products)
         put_rows(products, members, count, by_positions)
