@@ -3,8 +3,9 @@
 It vectorises a search for the least value only where it may assume that no number is a NaN, and a search for the two
 least not at all. These say which vectors to compare: a sample of LVQ3 at 50 prototypes and 32 features takes 186
 nanoseconds instead of 214 with loops that keep what they found in memory. It takes half of the width of AVX-512's
-vectors. Nor does it know which row of a matrix comes next. Called without a compiler, they are the plain functions that
-explain them.
+vectors where the processor is Intel's, and writes sums to memory after each few features: an online epoch at 390
+prototypes and 16 features takes 0.7 of its time with sums that stay in registers. Nor does it know which row of a
+matrix comes next. Called without a compiler, they are the plain functions that explain them.
 """
 
 from __future__ import annotations
@@ -43,6 +44,13 @@ def three_products(A, a, B, b, C, c, D, d, count):
     return tuple(A.dtype.type(one @ X[x : x + count]) for X, x in ((B, b), (C, c), (D, d)))
 
 
+def put_distances_to_columns(x, W, D):
+    """D[i] = |x - W[i]|^2, where W is in Fortran's order and has a multiple of LANES rows."""
+    D[: len(W)] = 0
+    for j in range(len(x)):
+        D[: len(W)] += (x[j] - W[:, j]) ** 2
+
+
 def ask_for(X, n):
     """Have row n of X brought to the cache while other work goes on."""
 
@@ -60,6 +68,11 @@ def _type_of_index_of(context: Any) -> Callable:
 @type_callable(three_products)
 def _type_of_three_products(context: Any) -> Callable:
     return lambda A, a, B, b, C, c, D, d, count: types.UniTuple(A.dtype, 3)
+
+
+@type_callable(put_distances_to_columns)
+def _type_of_put_distances_to_columns(context: Any) -> Callable:
+    return lambda x, W, D: types.none
 
 
 @type_callable(ask_for)
@@ -144,6 +157,32 @@ def _three_products(context: Any, builder: ir.IRBuilder, signature: Any, argumen
     return context.make_tuple(builder, signature.return_type, [builder.load(total) for total in found])
 
 
+@lower_builtin(put_distances_to_columns, types.Array, types.Array, types.Array)
+def _put_distances_to_columns(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
+    x, D = (_Lanes(context, builder, signature.args[i], arguments[i]) for i in (0, 2))
+    array = context.make_array(signature.args[1])(context, builder, arguments[1])
+    n, d = cgutils.unpack_tuple(builder, array.shape, 2)
+    # Sums of several vectors stay in registers while one feature after the other is added; then those of one.
+    several = 8 // D.alignment * 2
+    whole = builder.sub(n, builder.urem(n, index(several * LANES)))
+    for begin, end, count in ((index(0), whole, several), (whole, n, 1)):
+        with cgutils.for_range_slice(builder, begin, end, index(count * LANES), INDEX) as (i, _):
+            sums = [cgutils.alloca_once(builder, D.type) for _ in range(count)]
+            for one in sums:
+                builder.store(ir.Constant(D.type, [0.0] * LANES), one)
+            with cgutils.for_range(builder, d, intp=INDEX) as loop:
+                value = builder.load(builder.gep(x.data, [loop.index]))
+                first = builder.insert_element(ir.Constant(D.type, ir.Undefined), value, ir.Constant(ir.IntType(32), 0))
+                everywhere = _chosen(builder, first, [0] * LANES)
+                column = builder.gep(array.data, [builder.add(builder.mul(loop.index, n), i)])
+                for number, one in enumerate(sums):
+                    away = builder.fsub(everywhere, D.vector(column, index(number * LANES)))
+                    builder.store(plus_product(builder, builder.load(one), away, away), one)
+            for number, one in enumerate(sums):
+                D.store(builder.load(one), builder.add(i, index(number * LANES)))
+    return context.get_dummy_value()
+
+
 @lower_builtin(ask_for, types.Array, types.Integer)
 def _ask_for(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
     array = context.make_array(signature.args[0])(context, builder, arguments[0])
@@ -172,10 +211,19 @@ class _Lanes:
         self.alignment = array_type.dtype.bitwidth // 8
 
     def load(self, i: Any) -> Any:
-        place = self.builder.bitcast(self.builder.gep(self.data, [i]), self.type.as_pointer())
-        found = self.builder.load(place)
+        return self.vector(self.data, i)
+
+    def vector(self, numbers: Any, i: Any) -> Any:
+        """LANES numbers that lie elsewhere."""
+        found = self.builder.load(self._place(numbers, i))
         found.align = self.alignment
         return found
+
+    def store(self, vector: Any, i: Any) -> None:
+        self.builder.store(vector, self._place(self.data, i)).align = self.alignment
+
+    def _place(self, numbers: Any, i: Any) -> Any:
+        return self.builder.bitcast(self.builder.gep(numbers, [i]), self.type.as_pointer())
 
 
 def index(value: int) -> ir.Constant:

@@ -10,6 +10,7 @@ import numpy as np
 
 from protolearn.compiled import aligned_zeros, compiled, vectorised
 from protolearn.data.kept_rows import KeptRows
+from protolearn.lanes import LANES, put_distances_to_columns
 from protolearn.metrics.base import (
     METRICS,
     Metric,
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 # Rows of prototypes are measured four at a time, and padded to a multiple of them.
 ROWS = 4
 # Columns of prototypes are padded to so many, one cache line of float32.
-COLUMNS = 16
+COLUMNS = LANES
 # Where less than one column in so many moves, they move one by one.
 _FEW = 8
 
@@ -151,36 +152,8 @@ def distances_to_rows(x, W, D):
 
 @vectorised
 def distances_to_columns(x, W, D):
-    """Distances where W is in Fortran's order, four features at a time so that D is loaded once for them."""
-    n, d = W.shape
-    j = 0
-    if d >= 4:
-        x0, x1, x2, x3 = x[0], x[1], x[2], x[3]
-        for i in range(n):
-            v0 = x0 - W[i, 0]
-            v1 = x1 - W[i, 1]
-            v2 = x2 - W[i, 2]
-            v3 = x3 - W[i, 3]
-            D[i] = v0 * v0 + v1 * v1 + v2 * v2 + v3 * v3
-        j = 4
-    else:
-        for i in range(n):
-            D[i] = 0
-    while j + 4 <= d:
-        x0, x1, x2, x3 = x[j], x[j + 1], x[j + 2], x[j + 3]
-        for i in range(n):
-            v0 = x0 - W[i, j]
-            v1 = x1 - W[i, j + 1]
-            v2 = x2 - W[i, j + 2]
-            v3 = x3 - W[i, j + 3]
-            D[i] += v0 * v0 + v1 * v1 + v2 * v2 + v3 * v3
-        j += 4
-    while j < d:
-        x0 = x[j]
-        for i in range(n):
-            v0 = x0 - W[i, j]
-            D[i] += v0 * v0
-        j += 1
+    """Distances where W is in Fortran's order, with a multiple of COLUMNS prototypes."""
+    put_distances_to_columns(x, W, D)
 
 
 @vectorised
