@@ -47,33 +47,33 @@ CASE = Case(
     text="""
     Epochs are counted as 3 N P d operations, in the processor time of one thread, in turn with numpy's
     product of two 2000 x 2000 float32 matrices. Fits of the libraries: standardised data, 5 prototypes a
-    class, 30 epochs, the k-means start given to every library that takes one (sklvq starts from class means,
-    which costs it accuracy), no step size tuned; an epoch of an L-BFGS solver is one iteration, which may
-    pass over the data more than once. Whatever works in batches and may be the fastest of its side is
-    measured on one core and on both, ours and the peers alike, and the best setting of each counts. LGMLVQ
-    has a matrix for each class (our default; sklvq and sklearn-lvq offer it, prototorch does not) or for each
-    prototype. GMLVQ16 and LGMLVQ16 are both with maps to 16 numbers, ours and prototorch's. The ratio is that
-    of the times of an epoch and sample: the fastest of the peers' settings against the fastest of ours that
-    is no less accurate on the test set, and in the note against the fastest of ours in the peer's number
-    type; where none is as accurate, our most accurate one, and then it is not met however fast. Fits shorter
-    than half a second are repeated for so long, online ones, which draw at random, for two seconds and a
-    half, and their mean is one measurement. A fit that would take too long, a minute or more and on the Xeon
-    six seconds or more, was given fewer epochs, which the note says, and so are fewer rows. R counts the call
-    alone; ours get a new seed for each fit, and the accuracy is the mean over the fits. LOGM and SVC: whole
-    fits, start included; C 16 and gamma 2^-7 are the best of the paper's grid up to gamma 2^-5 on a fifth of
-    the training set that was held out (the paper does not print its choice), and libsvm trains a machine for
-    each pair of classes. The Xeon has AVX-512 and was busy for hours with others' work; of the EPYCs, the one
-    of LGMLVQ on usps, GMLVQ on digits and LVQ3 on made has AVX2 and no more. Both sides of a ratio are always
-    of one machine and one run. On the Xeon the fastest peer of LGMLVQ on made is sklvq with a matrix a class,
-    and ours is that too. Against prototorch, which is more accurate, counts ours with a matrix a prototype
-    and slope 2: in quieter minutes, not in one run, 0.59 us against 33, 56 times. Two rows of the
-    Xeon are not met. GMLVQ where d is 256 needs d^2 operations a row for the distances, d^2 for the gradient
-    and 100 d for the products with the prototypes; tiles in registers (docs/architecture.md) do them at the
-    speed of sgemm, and a block takes 1.2 us a row on one core that nobody else uses. LGMLVQ on digits takes
-    0.5 us a row for its blocks and as much for what stands between them: ten matrices of 64 x 64 and L-BFGS
-    on 44,000 variables. Two cores would halve the blocks; in that run, with others on the machine, a second
-    thread brought ours nothing in either row. The rows of LGMLVQ on made and of 16 components are of another
-    run on the same Xeon.
+    class, 30 epochs, the k-means start given to every library that takes one (sklvq starts from class
+    means, which costs it accuracy), no step size tuned; an epoch of an L-BFGS solver is one iteration,
+    which may pass over the data more than once. Whatever works in batches and may be the fastest of its
+    side is measured on one core and on both, ours and the peers alike, and the best setting of each counts.
+    LGMLVQ has a matrix for each class (our default; sklvq and sklearn-lvq offer it, prototorch does not) or
+    for each prototype. GMLVQ16 and LGMLVQ16 are both with maps to 16 numbers, ours and prototorch's. The
+    ratio is that of the times of an epoch and sample: the fastest of the peers' settings against the
+    fastest of ours that is no less accurate on the test set, and in the note against the fastest of ours in
+    the peer's number type; where none is as accurate, our most accurate one, and then it is not met however
+    fast. Fits shorter than half a second are repeated for so long, online ones, which draw at random, for
+    two seconds and a half, and their mean is one measurement. A fit that would take too long, a minute or
+    more and on the Xeon twelve seconds or more, was given fewer epochs, which the note says, and so are
+    fewer rows. R counts the call alone; ours get a new seed for each fit, and the accuracy is the mean over
+    the fits. LOGM and SVC: whole fits, start included; C 16 and gamma 2^-7 are the best of the paper's grid
+    up to gamma 2^-5 on a fifth of the training set that was held out (the paper does not print its choice),
+    and libsvm trains a machine for each pair of classes. The Xeon has AVX-512; of the EPYCs, the one of
+    LGMLVQ on usps, GMLVQ on digits and LVQ3 on made has AVX2 and no more. Both sides of a ratio are always
+    of one machine and one run. The Xeon was measured in quiet hours, but for LGMLVQ on made and the rows of
+    16 components, which are of a busy hour and of older code. There the fastest peer of LGMLVQ on made is
+    sklvq with a matrix a class, and ours is that too. Against prototorch, which is more accurate, counts
+    ours with a matrix a prototype and slope 2: in quieter minutes, not in one run, 0.59 us against 33, 56
+    times. Two rows of the Xeon are not met. LOGM's epoch at 200 prototypes is 1.25 times as fast there as
+    on the EPYC, and sgemm 1.65 times: two fifths of the epoch are one product at that speed, a fifth is
+    distances that are measured again, the rest searches and steps. LGMLVQ on digits takes 1.04 us: 0.43 for
+    the sums on two cores, of which 0.24 is work at the speed of sgemm, 0.12 for ten matrices of 64 x 64,
+    0.09 for the gradient, 0.18 for L-BFGS on 44,000 variables, 0.07 for what a fit does before its first
+    iteration, and the rest between them.
     """,
     packages=("threadpoolctl",),
 )
