@@ -7,6 +7,7 @@ import pytest
 
 from problems import ALL_METRICS, random_problem
 from protolearn.data import TrainingSet
+from protolearn.metrics import omega
 from protolearn.metrics.omega import Omega
 from protolearn.metrics.pulls import PairPull
 from protolearn.metrics.quadratic import MatrixDistances
@@ -152,6 +153,22 @@ def test_what_distances_need_of_maps(shape, dtype, monkeypatch):
     linear = np.stack([matrices[s] @ m for m, s in zip(away, slot, strict=True)])
     np.testing.assert_allclose(found.linear, linear, atol=tolerance)
     np.testing.assert_allclose(found.constants, (linear * away).sum(axis=1), atol=10 * tolerance)
+
+
+@pytest.mark.parametrize("metric", ["omega", "class_omega", "local_omega"])
+@pytest.mark.parametrize("dtype", NUMBERS)
+def test_distances_of_few_rows_need_no_compiler(metric, dtype, monkeypatch):
+    """And are those that the compiled function measures."""
+    metric = ALL_METRICS[metric]
+    data, prototypes = random_problem(metric, n_samples=60, n_features=40)
+    prototypes, X = prototypes.astype(dtype), data.X.astype(dtype)
+    found = metric.distances_by_prototype(X, prototypes)
+    assert not prototypes._derived
+    monkeypatch.setattr(omega, "_WORTH_COMPILING", 0)
+    compiled = metric.distances_by_prototype(X, prototypes)
+    assert prototypes._derived
+    assert found.dtype == compiled.dtype == dtype
+    np.testing.assert_allclose(found, compiled, rtol=1e-9 if dtype == np.float64 else 2e-4)
 
 
 @pytest.mark.parametrize("metric", ["omega", "class_omega"])

@@ -33,6 +33,9 @@ from protolearn.prototypes import PrototypeSet
 if TYPE_CHECKING:
     from protolearn.data import Samples
 
+# Below this many multiply-adds NumPy takes a millisecond at most, and compiling for less takes seconds once.
+_WORTH_COMPILING = 1e7
+
 
 @dataclass(frozen=True)
 class Omega(Metric):
@@ -98,6 +101,8 @@ class Omega(Metric):
         X, _ = centred(X, prototypes)
         if thin_maps.is_thin(prototypes.theta):
             return thin_maps.distances_after_maps(X, prototypes, kept)
+        if len(X) * prototypes.theta.size < _WORTH_COMPILING:
+            return _by_mapped_rows(X, prototypes)
         return prototypes.derived(matrix_distances).of(X)
 
     def distances_of_nearest(
@@ -193,6 +198,15 @@ class Omega(Metric):
 METRICS.add("omega", Omega())
 METRICS.add("class_omega", Omega(scope="class"))
 METRICS.add("local_omega", Omega(scope="prototype"))
+
+
+def _by_mapped_rows(X: np.ndarray, prototypes: PrototypeSet) -> np.ndarray:
+    """|Omega x - Omega m|^2, one prototype a row; X and the prototypes from `prototypes.centring`."""
+    W, theta = prototypes.centring[1], prototypes.theta
+    found = np.empty((len(W), len(X)), dtype=np.result_type(X, theta))
+    for s, members in prototypes.groups:
+        found[members] = expanded_distances(W[members] @ theta[s].T, X @ theta[s].T)
+    return found
 
 
 def _by_maps(prototypes: PrototypeSet, rows: np.ndarray) -> np.ndarray:
