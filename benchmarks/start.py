@@ -183,7 +183,9 @@ CASE = Case(
     draw=draw,
     text="""
     Each figure from a process of its own. A cold start is the first use on a machine, when nothing has been
-    compiled; a warm one is every later process. A later fit in the same process shows how much of it is training. The
-    ratio is the share of the time that is allowed.
+    compiled; a warm one is every later process. A later fit in the same process shows how much of it is
+    training. The ratio is the share of the time that is allowed. On the Xeon three estimators were
+    measured, one of them the slowest on the EPYC; all of them, on the EPYC and of older code, are in
+    benchmarks/results/start.csv.
     """,
 )
