@@ -109,8 +109,7 @@ def _two_least(context: Any, builder: ir.IRBuilder, signature: Any, arguments: A
 def _index_of(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
     lanes = _Lanes(context, builder, signature.args[0], arguments[0])
     value = context.cast(builder, arguments[1], signature.args[1], signature.args[0].dtype)
-    first = builder.insert_element(ir.Constant(lanes.type, ir.Undefined), value, ir.Constant(ir.IntType(32), 0))
-    everywhere = _chosen(builder, first, [0] * LANES)
+    everywhere = lanes.everywhere(value)
     found = cgutils.alloca_once_value(builder, lanes.length)
     # From the end to the beginning, so that the lowest is noted last.
     start = builder.sub(lanes.length, index(LANES))
@@ -171,9 +170,7 @@ def _put_distances_to_columns(context: Any, builder: ir.IRBuilder, signature: An
             for one in sums:
                 builder.store(ir.Constant(D.type, [0.0] * LANES), one)
             with cgutils.for_range(builder, d, intp=INDEX) as loop:
-                value = builder.load(builder.gep(x.data, [loop.index]))
-                first = builder.insert_element(ir.Constant(D.type, ir.Undefined), value, ir.Constant(ir.IntType(32), 0))
-                everywhere = _chosen(builder, first, [0] * LANES)
+                everywhere = D.everywhere(builder.load(builder.gep(x.data, [loop.index])))
                 column = builder.gep(array.data, [builder.add(builder.mul(loop.index, n), i)])
                 for number, one in enumerate(sums):
                     away = builder.fsub(everywhere, D.vector(column, index(number * LANES)))
@@ -221,6 +218,13 @@ class _Lanes:
 
     def store(self, vector: Any, i: Any) -> None:
         self.builder.store(vector, self._place(self.data, i)).align = self.alignment
+
+    def everywhere(self, number: Any) -> Any:
+        """One number in all lanes."""
+        none = ir.Constant(self.type, ir.Undefined)
+        return _chosen(
+            self.builder, self.builder.insert_element(none, number, ir.Constant(ir.IntType(32), 0)), [0] * LANES
+        )
 
     def _place(self, numbers: Any, i: Any) -> Any:
         return self.builder.bitcast(self.builder.gep(numbers, [i]), self.type.as_pointer())
