@@ -37,6 +37,11 @@ def index_of(D, value):
     return int(np.append(np.flatnonzero(np.equal(D, value)), len(D))[0])
 
 
+def next_at_most(D, begin, end, limit):
+    """The lowest index from `begin` on, before `end`, of a value that is not above a limit; `end` where there is none."""
+    return int(begin + np.append(np.flatnonzero(D[begin:end] <= limit), end - begin)[0])
+
+
 def three_products(A, a, B, b, C, c, D, d, count):
     """The inner products of so many numbers of A, from place a on, with those of three others from theirs on."""
     # With places, not parts: numba counts the users of each part of an array, which takes as long as 300 numbers.
@@ -63,6 +68,11 @@ def _type_of_two_least(context: Any) -> Callable:
 @type_callable(index_of)
 def _type_of_index_of(context: Any) -> Callable:
     return lambda D, value: types.int64
+
+
+@type_callable(next_at_most)
+def _type_of_next_at_most(context: Any) -> Callable:
+    return lambda D, begin, end, limit: types.int64
 
 
 @type_callable(three_products)
@@ -114,11 +124,31 @@ def _index_of(context: Any, builder: ir.IRBuilder, signature: Any, arguments: An
     # From the end to the beginning, so that the lowest is noted last.
     start = builder.sub(lanes.length, index(LANES))
     with cgutils.for_range_slice(builder, start, index(-1), index(-LANES), INDEX, inc=False) as (i, _):
-        equal = builder.bitcast(builder.fcmp_ordered("==", lanes.load(i), everywhere), ir.IntType(LANES))
-        bits = builder.zext(equal, INDEX)
-        here = builder.add(i, builder.cttz(bits, ir.Constant(ir.IntType(1), 0)))
+        bits = _bits(builder, builder.fcmp_ordered("==", lanes.load(i), everywhere))
+        here = builder.add(i, _first(builder, bits))
         none = builder.icmp_unsigned("==", bits, index(0))
         builder.store(builder.select(none, builder.load(found), here), found)
+    return builder.load(found)
+
+
+@lower_builtin(next_at_most, types.Array, types.Integer, types.Integer, types.Float)
+def _next_at_most(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
+    lanes = _Lanes(context, builder, signature.args[0], arguments[0])
+    _, begin, end, limit = arguments
+    everywhere = lanes.everywhere(context.cast(builder, limit, signature.args[3], signature.args[0].dtype))
+    found = cgutils.alloca_once_value(builder, end)
+    # Of the first vector, what lies before `begin` does not count.
+    counted = cgutils.alloca_once_value(builder, builder.shl(index(-1), builder.and_(begin, index(LANES - 1))))
+    first, last = (builder.udiv(at, index(LANES)) for at in (begin, builder.add(end, index(LANES - 1))))
+    with cgutils.for_range(builder, last, first, INDEX) as loop:
+        at = builder.mul(loop.index, index(LANES))
+        bits = _bits(builder, builder.fcmp_ordered("<=", lanes.load(at), everywhere))
+        bits = builder.and_(bits, builder.load(counted))
+        builder.store(index(-1), counted)
+        with builder.if_then(builder.icmp_unsigned("!=", bits, index(0)), likely=False):
+            here = builder.add(at, _first(builder, bits))
+            builder.store(builder.select(builder.icmp_signed("<", here, end), here, end), found)
+            loop.do_break()
     return builder.load(found)
 
 
@@ -239,6 +269,16 @@ def _chosen(builder: ir.IRBuilder, vector: Any, lanes: Iterable[int]) -> Any:
     """Some lanes of a vector."""
     wanted = list(lanes)
     return builder.shuffle_vector(vector, vector, ir.Constant(ir.VectorType(ir.IntType(32), len(wanted)), wanted))
+
+
+def _bits(builder: ir.IRBuilder, lanes: Any) -> Any:
+    """Which lanes hold, a bit each."""
+    return builder.zext(builder.bitcast(lanes, ir.IntType(LANES)), INDEX)
+
+
+def _first(builder: ir.IRBuilder, bits: Any) -> Any:
+    """The lowest bit that is set."""
+    return builder.cttz(bits, ir.Constant(ir.IntType(1), 0))
 
 
 def plus_product(builder: ir.IRBuilder, total: Any, one: Any, other: Any) -> Any:

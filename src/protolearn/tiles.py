@@ -37,6 +37,12 @@ def _has(feature: str) -> bool:
 # The shape of a tile: rows, bytes of a vector, vectors side by side. The sums, one row of vectors and one number fit
 # into 32 registers of 64 bytes, 16 of 32 or 32 of 16; a processor with fewer takes longer and finds the same.
 ROWS, _VECTOR, _ACROSS = (8, 64, 2) if _has("avx512f") else (4, 32, 3) if _has("avx") else (4, 16, 4)
+# The instruction that multiplies pairs of 16-bit integers and adds the two products.
+_PAIRS = (
+    {64: "llvm.x86.avx512.pmaddw.d.512", 32: "llvm.x86.avx2.pmadd.wd", 16: "llvm.x86.sse2.pmadd.wd"}[_VECTOR]
+    if _has({64: "avx512bw", 32: "avx2", 16: "sse2"}[_VECTOR])
+    else None
+)
 # Where arrays should begin: a vector that crosses two lines of the cache takes two loads.
 _CACHE_LINE = 64
 
@@ -85,6 +91,14 @@ def add_product(A, a, step, B, b, next_one, count, C, c, row):
 def put_product(A, a, step, B, b, next_one, count, C, c, row):
     """C[c + r row + v] = the sum of `add_product`."""
     _taken(C, c, row, ROWS, width_of(B))[:] = _product(A, a, step, B, b, next_one, count)
+
+
+def put_product_of_pairs(A, a, step, B, b, next_one, count, C, c, row):
+    """As `put_product`, of 32-bit integers that are two of 16 bits each: the products of both are added."""
+    left, right = _taken(A, a, step, count, ROWS), _taken(B, b, next_one, count, width_of(B))
+    # A number of 32 bits is its upper half, with its sign, and 65536ths.
+    halves = [(one.astype(np.int16).astype(np.int32), one >> 16) for one in (left, right)]
+    _taken(C, c, row, ROWS, width_of(B))[:] = sum(one.T @ other for one, other in zip(*halves, strict=True))
 
 
 def _product(A: np.ndarray, a: int, step: int, B: np.ndarray, b: int, next_one: int, count: int) -> np.ndarray:
@@ -143,6 +157,7 @@ def lanes_of(X):
 
 @type_callable(add_product)
 @type_callable(put_product)
+@type_callable(put_product_of_pairs)
 def _type_of_product(context: Any) -> Callable:
     return lambda A, a, step, B, b, next_one, count, C, c, row: types.none
 
@@ -189,12 +204,33 @@ def _put_product(context: Any, builder: ir.IRBuilder, signature: Any, arguments:
     return context.get_dummy_value()
 
 
-def _products(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Iterator[tuple[Any, ...]]:
+@lower_builtin(put_product_of_pairs, _A, _N, _N, _A, _N, _N, _N, _A, _N, _N)
+def _put_product_of_pairs(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
+    for vectors, sums, C, at in _products(context, builder, signature, arguments, _plus_products_of_pairs):
+        vectors.store(sums, C, at)
+    return context.get_dummy_value()
+
+
+def _plus_products_of_pairs(builder: ir.IRBuilder, total: Any, one: Any, other: Any) -> Any:
+    """total + the products of the lower and of the upper halves of 32-bit integers."""
+    lanes = total.type.count
+    if _PAIRS is not None:
+        halves = ir.VectorType(ir.IntType(16), 2 * lanes)
+        multiply = cgutils.get_or_insert_function(builder.module, ir.FunctionType(total.type, [halves] * 2), _PAIRS)
+        return builder.add(total, builder.call(multiply, [builder.bitcast(x, halves) for x in (one, other)]))
+    bits = ir.Constant(total.type, [16] * lanes)
+    lower = builder.mul(*(builder.ashr(builder.shl(x, bits), bits) for x in (one, other)))
+    return builder.add(total, builder.add(lower, builder.mul(*(builder.ashr(x, bits) for x in (one, other)))))
+
+
+def _products(
+    context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any, plus: Callable = plus_product
+) -> Iterator[tuple[Any, ...]]:
     """Each vector of the sums, and where its place in C is."""
     vectors = _Vectors(context, builder, signature.args[0].dtype)
     A, B, C = (vectors.numbers(signature.args[i], arguments[i]) for i in (0, 3, 7))
     _, a, step, _, b, next_one, count, _, c, row = arguments
-    for r, sums in enumerate(vectors.tile(A, a, step, B, b, next_one, count)):
+    for r, sums in enumerate(vectors.tile(A, a, step, B, b, next_one, count, plus)):
         begin = builder.add(c, builder.mul(row, index(r)))
         for v, one in enumerate(sums):
             yield vectors, one, C, builder.add(begin, index(v * vectors.lanes))
@@ -322,10 +358,12 @@ class _Vectors:
         none = ir.Constant(self.type, ir.Undefined)
         return self.mixed(self.builder.insert_element(none, number, index(0)), none, [0] * self.lanes)
 
-    def tile(self, A: Any, a: Any, step: Any, B: Any, b: Any, next_one: Any, count: Any) -> list[list[Any]]:
-        """The sums of `add_product`, in registers."""
+    def tile(
+        self, A: Any, a: Any, step: Any, B: Any, b: Any, next_one: Any, count: Any, plus: Callable = plus_product
+    ) -> list[list[Any]]:
+        """The sums of `add_product`, in registers; `plus` adds a product to a sum."""
         builder = self.builder
-        zero = ir.Constant(self.type, [0.0] * self.lanes)
+        zero = ir.Constant(self.type, None)
         # Variables in memory, which LLVM turns into registers.
         tile = [[cgutils.alloca_once(builder, self.type) for _ in range(_ACROSS)] for _ in range(ROWS)]
         for sums in tile:
@@ -339,5 +377,5 @@ class _Vectors:
                 at = builder.add(builder.add(a, left), index(r))
                 number = self.spread(builder.load(builder.gep(A, [at])))
                 for one, vector in zip(sums, row, strict=True):
-                    builder.store(plus_product(builder, builder.load(one), number, vector), one)
+                    builder.store(plus(builder, builder.load(one), number, vector), one)
         return [[builder.load(one) for one in sums] for sums in tile]

@@ -14,7 +14,7 @@ from protolearn.metrics.omega import Omega
 from protolearn.prototypes import PrototypeSet
 from protolearn.schedules import annealed
 from protolearn.searches import class_starts, searched_by_class
-from protolearn.solvers.ahead import ahead_epoch, looks_ahead, pack_rows, rows_ahead
+from protolearn.solvers.ahead import ahead_epoch, looks_ahead, pack_rows
 from protolearn.solvers.base import DIVERGED, SOLVERS, WORSE, LossWatch, Objective, Plan, Solution
 from protolearn.solvers.batch import classification_error
 from protolearn.solvers.euclidean_epochs import (
@@ -28,7 +28,6 @@ from protolearn.solvers.euclidean_epochs import (
 from protolearn.solvers.keeping import make_keeper
 from protolearn.solvers.kernels import field_epoch, pair_epoch, rule_epoch
 from protolearn.solvers.omega_epoch import omega_pair_epoch
-from protolearn.threads import one_blas_thread
 
 # A call of the kernel costs 0.2 to 0.4 ms: long blocks hide it, and 8 MB of gathered rows do not hurt.
 _BLOCK_BYTES = 1 << 23
@@ -267,9 +266,7 @@ class _Stream:
         )
         learned = (self.plan.limit, self.loss, self.parameters, self.rates)
         if self.kernel is ahead_epoch:
-            with one_blas_thread():
-                ahead = min(rows_ahead(len(packed.labels)), len(rows))
-                return self.epoch(*shown, packed.positions, self.starts, *learned, ahead, values)
+            return self.epoch(*shown, packed.positions, self.starts, *learned, values)
         W = packed.positions.T if self.kernel in BY_COLUMN else packed.positions
         return self.epoch(*shown, W, packed.labels, self.starts, *learned, self.cap, values)
 
