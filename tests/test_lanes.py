@@ -5,7 +5,7 @@ import pytest
 from numba import types
 
 from protolearn.compiled import compiled, vector
-from protolearn.lanes import LANES, put_distances_to_columns
+from protolearn.lanes import LANES, next_at_most, put_distances_to_columns
 from protolearn.metrics.euclidean import distances_to_columns
 
 NUMBERS = [np.dtype(np.float32), np.dtype(np.float64)]
@@ -39,3 +39,22 @@ def test_what_is_not_finite_stays_so(dtype):
     assert np.isnan(found[3])
     assert found[5] == np.inf
     assert (np.delete(found, [3, 5]) == 3).all()
+
+
+@compiled(lambda number: types.int64(vector(number), types.int64, types.int64, types.float64))
+def search(D, begin, end, limit):
+    return next_at_most(D, begin, end, D.dtype.type(limit))
+
+
+@pytest.mark.parametrize("dtype", NUMBERS)
+def test_the_next_value_that_is_not_above_a_limit(dtype):
+    rng = np.random.default_rng(0)
+    # Whole numbers, so that some are as large as the limit.
+    D = rng.integers(0, 30, 3 * LANES).astype(dtype)
+    D[[5, 20]] = np.nan
+    D[[6, 21]] = np.inf
+    for begin in range(3 * LANES):
+        for end in (begin, begin + 1, min(begin + LANES, 3 * LANES), 3 * LANES):
+            expected = next((i for i in range(begin, end) if D[i] <= 2), end)
+            assert search.of(dtype)(D, begin, end, 2.0) == expected
+            assert search.function(D, begin, end, 2.0) == expected

@@ -21,6 +21,7 @@ from protolearn.tiles import (
     put_distances,
     put_multiple,
     put_product,
+    put_product_of_pairs,
     room_for,
     width_of,
 )
@@ -36,6 +37,11 @@ def add_one_product(A, B, count, C):
 @compiled(lambda number: types.void(vector(number), vector(number), types.int64, vector(number)))
 def put_one_product(A, B, count, C):
     put_product(A, 3, ROWS + 2, B, 5, width_of(B) + 3, count, C, 1, 2 * width_of(C))
+
+
+@compiled(lambda number: types.void(vector(types.int32), vector(types.int32), types.int64, vector(types.int32)))
+def put_one_product_of_pairs(A, B, count, C):
+    put_product_of_pairs(A, 3, ROWS + 2, B, 5, width_of(B) + 3, count, C, 1, 2 * width_of(C))
 
 
 @compiled(lambda number: types.void(vector(number), vector(number), types.int64, vector(number)))
@@ -108,6 +114,27 @@ def test_a_product_is_put_in_place_of_a_tile_and_of_nothing_else(count, dtype):
     np.testing.assert_allclose(after, expected, rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.parametrize("count", [0, 1, 40])
+def test_both_halves_of_integers_are_multiplied(count):
+    """Exactly, up to the largest of 16 bits."""
+    width = width_of(np.empty(0, np.int32))
+    rng = np.random.default_rng(0)
+    # 40 pairs of the largest products are 80 * 5000^2, just below 2^31; a single one may be of the largest numbers.
+    most = 32767 if count == 1 else 5000
+    A, B = (
+        rng.choice([-most, -1, 0, 3, most], size=(size, 2)).astype(np.int16).view(np.int32)[:, 0]
+        for size in (3 + 40 * (ROWS + 2), 5 + 40 * (width + 3))
+    )
+    before = rng.integers(-9, 9, 1 + 2 * width * ROWS, dtype=np.int32)
+    after = alike(put_one_product_of_pairs, np.dtype(np.float32), A, B, count, before)
+    left = A[3:].reshape(40, ROWS + 2)[:count, :ROWS]
+    right = B[5:].reshape(40, width + 3)[:count, :width]
+    one, other = ((part.astype(np.int16).astype(np.int64), part.astype(np.int64) >> 16) for part in (left, right))
+    expected = before.copy()
+    expected[1:].reshape(ROWS, 2 * width)[:, :width] = one[0].T @ other[0] + one[1].T @ other[1]
+    np.testing.assert_array_equal(after, expected)
+
+
 @pytest.mark.parametrize("dtype", NUMBERS)
 @pytest.mark.parametrize("count", [1, 30])
 def test_forms_are_products_of_some_rows_of_a_panel_with_all(count, dtype):
@@ -178,13 +205,11 @@ def test_distances_are_clipped_sums_of_forms_constants_and_products(dtype):
 
 
 _OTHER_SHAPE = """
-import os
-import subprocess
-import sys
-
 import numpy as np
+from protolearn import LOGM
 from protolearn.metrics.quadratic import MatrixDistances
 from protolearn.metrics.scatter import scatter_of_entries
+from protolearn.solvers import ahead
 from protolearn.tiles import width_of
 
 rng = np.random.default_rng(0)
@@ -197,6 +222,13 @@ np.testing.assert_allclose(found, expected, rtol=1e-9)
 sums = scatter_of_entries(X, np.arange(700), X[:, 0].copy(), np.array([300, 700]))[:, :37, :37]
 for one, rows in zip(sums, (slice(300), slice(300, 700))):
     np.testing.assert_allclose(np.tril(one), np.tril((X[rows] * X[rows, :1]).T @ X[rows]), atol=1e-9)
+y = (X[:, 0] > 0) + 2 * (X[:, 1] > 0)
+learned = []
+for least in (1, 10**9):
+    ahead._LEAST_PROTOTYPES = ahead._LEAST_NUMBERS = least
+    model = LOGM(n_prototypes=13, max_iter=3, random_state=0)
+    learned.append(model.fit(X, y).prototypes_)
+np.testing.assert_allclose(*learned, atol=1e-10)
 print(width_of(X))
 """
 

@@ -38,7 +38,7 @@ def index_of(D, value):
 
 
 def next_at_most(D, begin, end, limit):
-    """The lowest index from `begin` on, before `end`, of a value that is not above a limit; `end` where there is none."""
+    """The lowest index from `begin` on, before `end`, of a value that is not above a limit; `end` if there is none."""
     return int(begin + np.append(np.flatnonzero(D[begin:end] <= limit), end - begin)[0])
 
 

@@ -16,6 +16,7 @@ EUCLIDEAN = METRICS["euclidean"]
 def learn(monkeypatch, X, y, start, *, looking_ahead, loss="logm", tau=1.0, weight=None, epochs=2, limit=np.inf):
     monkeypatch.setattr(ahead, "_LEAST_PROTOTYPES", 1 if looking_ahead else 10**9)
     monkeypatch.setattr(ahead, "_LEAST_NUMBERS", 1)
+    monkeypatch.setattr(ahead, "_LEAST_FEATURES", 1)
     data = TrainingSet(X, y, weight, y.max() + 1)
     loss = LOSSES[loss]()
     scale = float(EUCLIDEAN.distances(X, start).min(axis=1).mean()) + 1.0
@@ -62,6 +63,27 @@ def test_data_far_from_the_origin(monkeypatch):
     X, y, start = problem(offset=1e4)
     one, other = (learn(monkeypatch, X, y, start, looking_ahead=flag) for flag in (True, False))
     np.testing.assert_allclose(one.prototypes.positions, other.prototypes.positions, atol=1e-7)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_prototypes_that_leave_their_first_horizon(monkeypatch, dtype):
+    """Integers stand for positions up to a distance from the origin, which grows with that of the farthest."""
+    X, y, start = problem(dtype=dtype)
+    near = EUCLIDEAN.start((start.positions / 50).astype(dtype), start.labels, TrainingSet(X, y, None, 3))
+    one, other = (learn(monkeypatch, X, y, near, looking_ahead=flag) for flag in (True, False))
+    assert np.abs(one.prototypes.positions).max() > 10 * np.abs(near.positions).max()
+    tolerance = 1e-4 if dtype == np.float32 else 1e-10
+    np.testing.assert_allclose(one.prototypes.positions, other.prototypes.positions, atol=tolerance)
+
+
+def test_rows_and_prototypes_in_one_point(monkeypatch):
+    """Nothing to scale integers by."""
+    X, y, start = problem()
+    for positions in (np.zeros_like(start.positions), start.positions):
+        part = EUCLIDEAN.start(positions, start.labels, TrainingSet(X, y, None, 3))
+        same = np.tile(positions.mean(axis=0), (len(X), 1))
+        one, other = (learn(monkeypatch, same, y, part, looking_ahead=flag) for flag in (True, False))
+        np.testing.assert_allclose(one.prototypes.positions, other.prototypes.positions, atol=1e-10)
 
 
 def test_equal_prototypes_the_one_with_the_lowest_index_moves(monkeypatch):

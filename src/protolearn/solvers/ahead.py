@@ -28,9 +28,10 @@ from protolearn.searches import class_starts, nearest_of
 from protolearn.solvers.kernels import in_place_types
 from protolearn.tiles import ROWS, lanes_of, put_columns, put_product_of_pairs, room_for, up_to, width_of
 
-# Where the matrix product pays: 1.1 to 1.4 times as fast from here on, 0.6 to 1.0 below.
-_LEAST_PROTOTYPES = 100
-_LEAST_NUMBERS = 25_000
+# Where the matrix product pays: 1.0 to 3 times as fast from here on, 0.5 to 1.0 below.
+_LEAST_PROTOTYPES = 50
+_LEAST_FEATURES = 32
+_LEAST_NUMBERS = 12_000
 # Rows ahead. With more of them, prototypes move farther and more are measured again; with fewer, what has moved is
 # turned to integers more often. From 32 to 256 the time differs by a tenth.
 _AHEAD = 64
@@ -41,7 +42,8 @@ _LARGEST = 32_000
 def looks_ahead(loss: Loss, metric: Metric, start: PrototypeSet) -> bool:
     """Whether this kernel serves the problem and pays: a pair loss, the Euclidean distance, prototypes by class."""
     by_class = len(class_starts(start.labels)) > 0
-    large = len(start) >= _LEAST_PROTOTYPES and start.positions.size >= _LEAST_NUMBERS
+    n, d = start.positions.shape
+    large = n >= _LEAST_PROTOTYPES and d >= _LEAST_FEATURES and n * d >= _LEAST_NUMBERS
     return large and by_class and isinstance(loss, PairLoss) and isinstance(metric, Euclidean)
 
 
@@ -144,15 +146,16 @@ def ahead_epoch(X, rows, y, share, eta, slope, W, starts, limit, loss, parameter
     width, lanes = width_of(pairs), lanes_of(pairs)
     n_pairs = (d + 1) // 2
     length = up_to(n_pairs, lanes)
-    padded = up_to(up_to(n, width), LANES)
+    in_panels = up_to(n, width)
+    padded = up_to(in_panels, LANES)
     bounds = np.empty(padded, X.dtype)
     products = np.empty((_AHEAD, padded), np.int32)
     row_integers = np.zeros((_AHEAD, 2 * length), np.int16)
     row_panels = room_for(_AHEAD * length, pairs)
-    prototype_integers = np.zeros((padded, 2 * length), np.int16)
-    prototype_panels = room_for(padded * length, pairs)
-    stale = np.ones(padded // lanes, np.bool_)
-    begins = np.arange(max(padded, _AHEAD)) * length
+    prototype_integers = np.zeros((in_panels, 2 * length), np.int16)
+    prototype_panels = room_for(in_panels * length, pairs)
+    stale = np.ones(in_panels // lanes, np.bool_)
+    begins = np.arange(max(in_panels, _AHEAD)) * length
     norms = np.empty(_AHEAD, X.dtype)
     factors = np.empty(_AHEAD, X.dtype)
     squared = np.empty(n, X.dtype)
@@ -201,7 +204,7 @@ def ahead_epoch(X, rows, y, share, eta, slope, W, starts, limit, loss, parameter
             _put_integers(X, row, origin, unit_of_row, row_integers, m)
         for group in range((count + lanes - 1) // lanes):
             _put_group(row_integers.view(np.int32), begins, group, row_panels, lanes)
-        for i in range(0, padded, width):
+        for i in range(0, in_panels, width):
             for m in range(0, count, ROWS):
                 panel = m // lanes * lanes * length + m % lanes
                 put_product_of_pairs(
