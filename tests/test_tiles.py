@@ -216,7 +216,7 @@ rng = np.random.default_rng(0)
 X, maps, W = rng.normal(size=(700, 37)), rng.normal(size=(2, 37, 37)) / 6, rng.normal(size=(5, 37))
 slot, matrices = np.arange(5) % 2, maps.transpose(0, 2, 1) @ maps
 linear = np.einsum("ijk,ik->ij", matrices[slot], W)
-found = MatrixDistances(matrices, linear, (linear * W).sum(axis=1), slot).of(X)
+found = MatrixDistances.under(matrices, linear, (linear * W).sum(axis=1), slot).of(X)
 expected = [(((X - m) @ maps[s].T) ** 2).sum(axis=1) for m, s in zip(W, slot)]
 np.testing.assert_allclose(found, expected, rtol=1e-9)
 sums = scatter_of_entries(X, np.arange(700), X[:, 0].copy(), np.array([300, 700]))[:, :37, :37]

@@ -54,12 +54,19 @@ def constant_stack(number: Any) -> Any:
     return types.Array(number, 3, "C", readonly=True)
 
 
-def aligned_zeros(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
-    """Zeros that begin on a cache line: a vector that crosses two lines takes two loads."""
+def aligned_empty(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+    """Room that begins on a cache line: a vector that crosses two lines takes two loads."""
     size = math.prod(shape) * np.dtype(dtype).itemsize
-    memory = np.zeros(size + 64, dtype=np.uint8)
+    memory = np.empty(size + 64, dtype=np.uint8)
     first = -memory.ctypes.data % 64
     return memory[first : first + size].view(dtype).reshape(shape)
+
+
+def aligned_zeros(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+    """Zeros that begin on a cache line."""
+    found = aligned_empty(shape, dtype)
+    found[...] = 0
+    return found
 
 
 @contextmanager

@@ -179,10 +179,3 @@ def in_threads(function: Callable[[Any], Any], items: Iterable[Any], threads: in
         if error is not None:
             raise error
     return found
-
-
-def in_parts(function: Callable[[slice], None], n: int, multiply_adds: float) -> None:
-    """Call `function` for parts of range(n) that make up the whole: as many as there are threads worth their work."""
-    size = -(-n // threads_for(multiply_adds))
-    parts = [slice(begin, min(begin + size, n)) for begin in range(0, n, size)]
-    in_threads(function, parts, len(parts))

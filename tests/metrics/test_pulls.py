@@ -153,6 +153,8 @@ def test_what_distances_need_of_maps(shape, dtype, monkeypatch):
     linear = np.stack([matrices[s] @ m for m, s in zip(away, slot, strict=True)])
     np.testing.assert_allclose(found.linear, linear, atol=tolerance)
     np.testing.assert_allclose(found.constants, (linear * away).sum(axis=1), atol=10 * tolerance)
+    given = MatrixDistances.under(found.matrices, found.linear, found.constants, slot)
+    np.testing.assert_array_equal(found.tiles, given.tiles)
 
 
 @pytest.mark.parametrize("metric", ["omega", "class_omega", "local_omega"])
@@ -215,9 +217,9 @@ def test_distances_under_several_matrices(shape, each, n_samples, dtype):
     matrices = maps.transpose(0, 2, 1) @ maps
     linear = np.einsum("ijk,ik->ij", matrices[slot], W)
     expected = np.stack([(((X - m) @ maps[s].T) ** 2).sum(axis=1) for m, s in zip(W, slot, strict=True)])
-    # What stands above the diagonals is not read.
-    matrices[:, *np.triu_indices(d, 1)] = np.nan
-    given = MatrixDistances(
+    # What stands below the diagonals is not read.
+    matrices[:, *np.tril_indices(d, -1)] = np.nan
+    given = MatrixDistances.under(
         matrices.astype(dtype), linear.astype(dtype), np.einsum("ij,ij->i", linear, W).astype(dtype), slot
     )
     X = X.astype(dtype)
@@ -229,7 +231,9 @@ def test_distances_under_several_matrices(shape, each, n_samples, dtype):
 
 def test_a_distance_that_is_no_number_stays_none():
     for each, d in ((1, 3), (1, 40)):
-        given = MatrixDistances(np.repeat(np.eye(d)[None], 3, axis=0), np.zeros((3, d)), np.zeros(3), np.arange(3))
+        given = MatrixDistances.under(
+            np.repeat(np.eye(d)[None], 3, axis=0), np.zeros((3, d)), np.zeros(3), np.arange(3)
+        )
         X = np.ones((4, d))
         X[2, each] = np.nan
         assert (np.isnan(given.of(X)) == [False, False, True, False]).all()

@@ -185,6 +185,10 @@ class TrainingSet(Samples):
         def of_run(run: list[slice]) -> Any:
             return _combined((function(self.rows(rows), self.y[rows], self.weights(rows)) for rows in run), combine)
 
+        if threads == len(blocks) == 2 and hasattr(function, "of_two"):
+            both = function.of_two(*((self.rows(rows), self.y[rows], self.weights(rows)) for rows in blocks))
+            if both is not None:
+                return both
         length = -(-len(blocks) // _RUNS)
         runs = [blocks[first : first + length] for first in range(0, len(blocks), length)]
         with one_blas_thread():

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numba import types
 
-from protolearn.compiled import aligned_zeros, compiled, constant_matrix, inline, matrix, stack, vector
+from protolearn.compiled import aligned_empty, compiled, constant_matrix, inline, matrix, stack, vector
 from protolearn.tiles import ROWS, add_forms, lanes_of, put_columns, put_distances, room_for, up_to, width_of
 
 # Rows that are measured at a time: their distances to some prototypes stay in the cache.
@@ -23,26 +23,24 @@ _ROWS_AT_A_TIME = 512
 class MatrixDistances:
     """What gives D of any rows.
 
-    matrices : S, one a slot; what stands above the diagonals is not read
+    matrices : S, one a slot
     linear, constants : S m_i and m_i'S m_i
+    tiles : coefficients of the products x_j x_k for k <= j under each S, then those of x_j for each prototype. ROWS
+        numbers side by side are those of as many j, or prototypes; below them those of the next k, or j
     """
 
     matrices: np.ndarray
     linear: np.ndarray
     constants: np.ndarray
     slot: np.ndarray
+    tiles: np.ndarray
 
-    @cached_property
-    def tiles(self) -> np.ndarray:
-        """Coefficients of the products x_j x_k for k <= j under each S, then those of x_j for each prototype, in tiles.
-
-        ROWS numbers side by side are those of as many j, or prototypes; below them those of the next k, or j.
-        """
-        n_matrices, d = len(self.matrices), self.linear.shape[1]
-        n_linear = up_to(len(self.linear), ROWS) * d
-        found = aligned_zeros((n_matrices * size_of_triangle(d) + n_linear,), self.matrices.dtype)
-        fill_tiles.of(found.dtype)(self.matrices, self.linear, found)
-        return found
+    @staticmethod
+    def under(matrices: np.ndarray, linear: np.ndarray, constants: np.ndarray, slot: np.ndarray) -> MatrixDistances:
+        """For matrices that are known; what stands below their diagonals is not read."""
+        tiles = room_for_tiles(len(matrices), len(linear), linear.shape[1], matrices.dtype)
+        fill_tiles.of(tiles.dtype)(matrices, linear, tiles)
+        return MatrixDistances(matrices, linear, constants, slot, tiles)
 
     @cached_property
     def arguments(self) -> tuple[Any, ...]:
@@ -63,7 +61,7 @@ class MatrixDistances:
 
     def _astype(self, dtype: np.dtype) -> MatrixDistances:
         matrices, linear, constants = (part.astype(dtype) for part in (self.matrices, self.linear, self.constants))
-        return MatrixDistances(matrices, linear, constants, self.slot)
+        return MatrixDistances.under(matrices, linear, constants, self.slot)
 
 
 def argument_types(number: Any) -> tuple[Any, ...]:
@@ -83,25 +81,55 @@ def size_of_triangle(d):
     return n * (n + ROWS) // 2
 
 
+def room_for_tiles(n_matrices: int, n_prototypes: int, n_features: int, dtype: np.dtype) -> np.ndarray:
+    """Where the tiles of `MatrixDistances` are put; zeros in the last one of the prototypes, which may not be full."""
+    size = n_matrices * size_of_triangle(n_features) + up_to(n_prototypes, ROWS) * n_features
+    found = aligned_empty((size,), dtype)
+    found[size - ROWS * n_features :] = 0
+    return found
+
+
 @compiled(lambda number: types.void(stack(number), matrix(number), vector(number)))
 def fill_tiles(matrices, linear, out):
-    """The tiles of `MatrixDistances`, where `out` is zero so far."""
-    d = linear.shape[1]
-    at = 0
-    for s in range(matrices.shape[0]):
-        for first in range(0, d, ROWS):
-            for r in range(min(ROWS, d - first)):
+    """The tiles of `MatrixDistances`."""
+    n_matrices, d = matrices.shape[0], linear.shape[1]
+    for s in range(n_matrices):
+        put_triangle(matrices[s], d, s, out)
+    for i in range(linear.shape[0]):
+        put_linear(linear, i, n_matrices, out)
+
+
+@inline
+def put_triangle(matrix, d, s, out):
+    """The tiles of the matrix of slot s, by its numbers on the diagonal and above."""
+    at = s * size_of_triangle(d)
+    zero, two = out.dtype.type(0), out.dtype.type(2)
+    for first in range(0, d, ROWS):
+        end = min(first + ROWS, d)
+        # x_j x_k and x_k x_j share a coefficient.
+        if end == first + ROWS:
+            # As many at a time as the compiler knows: it takes one instruction for all.
+            for k in range(first):
+                for r in range(ROWS):
+                    out[at + k * ROWS + r] = two * matrix[k, first + r]
+        else:
+            for k in range(first):
+                for r in range(ROWS):
+                    out[at + k * ROWS + r] = two * matrix[k, first + r] if first + r < d else zero
+        for k in range(first, first + ROWS):
+            for r in range(ROWS):
                 j = first + r
-                # x_j x_k and x_k x_j share a coefficient.
-                for k in range(j):
-                    out[at + k * ROWS + r] = 2 * matrices[s, j, k]
-                out[at + j * ROWS + r] = matrices[s, j, j]
-            at += (first + ROWS) * ROWS
-    for first in range(0, linear.shape[0], ROWS):
-        for r in range(min(ROWS, linear.shape[0] - first)):
-            for j in range(d):
-                out[at + j * ROWS + r] = -2 * linear[first + r, j]
-        at += d * ROWS
+                out[at + k * ROWS + r] = zero if j < k or j >= d else matrix[k, j] if j == k else two * matrix[k, j]
+        at += (first + ROWS) * ROWS
+
+
+@inline
+def put_linear(linear, i, n_matrices, out):
+    """The tiles' numbers of prototype i."""
+    d = linear.shape[1]
+    begin = n_matrices * size_of_triangle(d) + i // ROWS * ROWS * d + i % ROWS
+    for j in range(d):
+        out[begin + j * ROWS] = out.dtype.type(-2) * linear[i, j]
 
 
 def distances_signature(number: Any) -> Any:

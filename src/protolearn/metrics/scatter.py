@@ -28,15 +28,16 @@ def scatter_by_slot(X: np.ndarray, pull: Pull, prototypes: PrototypeSet) -> np.n
 
 def scatter_of_entries(X: np.ndarray, rows: np.ndarray, weights: np.ndarray, ends: np.ndarray) -> np.ndarray:
     """Sums of weight x x', those of slot s over the entries ends[s - 1] to ends[s]."""
-    scatter = zero_sums(len(ends), X.shape[1], X.dtype)
+    scatter = room_for_sums(len(ends), X.shape[1], X.dtype)
+    scatter[...] = 0
     add_scatters.of(X.dtype)(X, rows, weights, ends, scatter)
     return scatter
 
 
-def zero_sums(n_slots: int, n_features: int, dtype: np.dtype) -> np.ndarray:
-    """Where `add_scatters` adds."""
+def room_for_sums(n_slots: int, n_features: int, dtype: np.dtype) -> np.ndarray:
+    """Where `add_scatters` adds, after zeros were put there."""
     size = up_to(n_features, width_of(np.empty(0, dtype)))
-    return np.zeros((n_slots, size, size), dtype=dtype)
+    return np.empty((n_slots, size, size), dtype=dtype)
 
 
 def scatters_signature(number: Any) -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numba import types
 
@@ -16,10 +18,10 @@ from protolearn.compiled import (
     vector,
     vectorised,
 )
-from protolearn.metrics.quadratic import MatrixDistances, fill_panel
+from protolearn.metrics.quadratic import MatrixDistances, fill_panel, put_linear, put_triangle, room_for_tiles
 from protolearn.metrics.scatter import add_products, fill_panels, multiplied_at_a_time
+from protolearn.partner import in_parts, run_both, types_by_halves
 from protolearn.prototypes import PrototypeSet
-from protolearn.threads import in_parts
 from protolearn.tiles import ROWS, lanes_of, put_columns, put_product, room_for, up_to, width_of
 
 
@@ -29,32 +31,34 @@ def matrix_distances(prototypes: PrototypeSet) -> MatrixDistances:
     n_slots, _, d = theta.shape
     dtype = theta.dtype
     found = MatrixDistances(
-        np.empty((n_slots, d, length_of_row(W)), dtype), np.empty((len(W), d), dtype), np.empty(len(W), dtype), slot
+        matrices=np.empty((n_slots, d, length_of_row(W)), dtype),
+        linear=np.empty((len(W), d), dtype),
+        constants=np.empty(len(W), dtype),
+        slot=slot,
+        tiles=room_for_tiles(n_slots, len(W), d, dtype),
     )
 
-    def of_some(slots: slice) -> None:
-        fill_distances_of_maps.of(dtype)(
-            theta, W, slot, slots.start, slots.stop, found.matrices, found.linear, found.constants
-        )
-
-    in_parts(of_some, n_slots, theta.size * (d // 2))
+    arguments = theta, W, slot, found.matrices, found.linear, found.constants, found.tiles
+    in_parts(fill_distances_of_maps, distances_of_maps_by_halves, dtype, arguments, n_slots, theta.size * (d // 2))
     return found
 
 
-@compiled(
-    lambda number: types.void(
+def _types_of_distances(number: Any) -> Any:
+    return types.void(
         constant_stack(number),  # theta
         constant_matrix(number),  # W
         vector(types.int64),  # slot
-        types.int64,  # the first slot
-        types.int64,  # behind the last slot
         stack(number),  # Lambda
         matrix(number),  # Lambda m of each prototype m
         vector(number),  # m'Lambda m
-    ),
-    fastmath=VECTORISED,
-)
-def fill_distances_of_maps(theta, W, slot, begin, end, matrices, linear, constants):
+        vector(number),  # tiles
+        types.int64,  # the first slot
+        types.int64,  # behind the last slot
+    )
+
+
+@compiled(_types_of_distances, fastmath=VECTORISED)
+def fill_distances_of_maps(theta, W, slot, matrices, linear, constants, tiles, begin, end):
     """Lambda of some slots, and what of it concerns their prototypes."""
     n_rows, d, size = theta.shape[1], W.shape[1], up_to(W.shape[1], width_of(W))
     sums = np.empty((1, size, size), W.dtype)
@@ -72,6 +76,7 @@ def fill_distances_of_maps(theta, W, slot, begin, end, matrices, linear, constan
             fill_panels(omega, rows, as_they_are, first, last, panels)
             add_products(panels, panels, last - first, sums, 0)
         complete(sums, matrices[s])
+        put_triangle(matrices[s], d, s, tiles)
         count = take_members(W, slot, s, members, positions)
         put_products(positions, count, matrices[s], products)
         put_rows(products, members, count, linear)
@@ -80,6 +85,17 @@ def fill_distances_of_maps(theta, W, slot, begin, end, matrices, linear, constan
             for j in range(d):
                 constant += positions[k, j] * products[k, j]
             constants[members[k]] = constant
+            put_linear(linear, members[k], theta.shape[0], tiles)
+
+
+@compiled(lambda number: types_by_halves(_types_of_distances(number)))
+def distances_of_maps_by_halves(fill, theta, W, slot, matrices, linear, constants, tiles, begin, middle, end, box):
+    """`fill_distances_of_maps` for two parts of the slots."""
+    run_both(
+        box, fill,
+        theta, W, slot, matrices, linear, constants, tiles, begin, middle,
+        theta, W, slot, matrices, linear, constants, tiles, middle, end,
+    )  # fmt: skip
 
 
 @inline
@@ -106,17 +122,13 @@ def gradient_of_sums(
     scatter = np.ascontiguousarray(scatter, dtype=dtype)
     by_positions, by_theta = np.empty(W.shape, dtype=dtype), np.empty_like(theta)
 
-    def of_some(slots: slice) -> None:
-        fill_gradient.of(dtype)(
-            first, mass, scatter, W, theta, matrices, slot, slots.start, slots.stop, by_positions, by_theta
-        )
-
-    in_parts(of_some, len(theta), scatter.size * theta.shape[1])
+    arguments = first, mass, scatter, W, theta, matrices, slot, by_positions, by_theta
+    in_parts(fill_gradient, gradient_by_halves, dtype, arguments, len(theta), scatter.size * theta.shape[1])
     return by_positions, by_theta
 
 
-@compiled(
-    lambda number: types.void(
+def _types_of_gradient(number: Any) -> Any:
+    return types.void(
         matrix(types.float64),  # sums of c x
         vector(types.float64),  # sums of c
         stack(number),  # sums of c x x'
@@ -124,13 +136,15 @@ def gradient_of_sums(
         constant_stack(number),  # theta
         stack(number),  # Lambda
         vector(types.int64),  # slot
-        types.int64,  # the first slot
-        types.int64,  # behind the last slot
         matrix(number),  # by the positions
         stack(number),  # by theta
+        types.int64,  # the first slot
+        types.int64,  # behind the last slot
     )
-)
-def fill_gradient(first, mass, scatter, W, theta, matrices, slot, begin, end, by_positions, by_theta):
+
+
+@compiled(_types_of_gradient)
+def fill_gradient(first, mass, scatter, W, theta, matrices, slot, by_positions, by_theta, begin, end):
     """The gradient of some slots and of their prototypes.
 
     The sum of c v v' is that of c x x', less x m' + m x' of each prototype m with x the sum of c (x - m / 2).
@@ -158,6 +172,18 @@ def fill_gradient(first, mass, scatter, W, theta, matrices, slot, begin, end, by
         put_rows(products, rows, n_rows, by_theta[s])
         put_products(away, count, matrices[s], products)
         put_rows(products, members, count, by_positions)
+
+
+@compiled(lambda number: types_by_halves(_types_of_gradient(number)))
+def gradient_by_halves(
+    fill, first, mass, scatter, W, theta, matrices, slot, by_positions, by_theta, begin, middle, end, box
+):  # fmt: skip
+    """`fill_gradient` for two parts of the slots."""
+    run_both(
+        box, fill,
+        first, mass, scatter, W, theta, matrices, slot, by_positions, by_theta, begin, middle,
+        first, mass, scatter, W, theta, matrices, slot, by_positions, by_theta, middle, end,
+    )  # fmt: skip
 
 
 @inline

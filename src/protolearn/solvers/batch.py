@@ -115,6 +115,27 @@ def sums_of_block(
     return BlockSums(value, moments, float(weight.sum()))
 
 
+@dataclass(frozen=True)
+class SumsOfBlock:
+    """`sums_of_block` for certain prototypes."""
+
+    prototypes: PrototypeSet
+    objective: Objective
+
+    def __call__(self, X: np.ndarray, y: np.ndarray, weight: np.ndarray) -> BlockSums:
+        """Of one block."""
+        return sums_of_block(self.prototypes, self.objective, X, y, weight)
+
+    def of_two(self, one: omega_block.Block, other: omega_block.Block) -> BlockSums | None:
+        """The sums over two blocks at the same time; None where that is left to threads of Python."""
+        if not omega_block.serves(self.prototypes, self.objective):
+            return None
+        found = omega_block.value_and_moments_of_two(self.prototypes, self.objective, one, other)
+        if found is None:
+            return None
+        return BlockSums(*found, float(one[2].sum()) + float(other[2].sum()), n_blocks=2)
+
+
 def value_and_gradient(
     prototypes: PrototypeSet, X: np.ndarray, y: np.ndarray, weight: np.ndarray, objective: Objective
 ) -> Gradient:
@@ -138,7 +159,7 @@ def prototype_penalty(prototypes: PrototypeSet, objective: Objective) -> Gradien
 
 def total_gradient(prototypes: PrototypeSet, data: Reducible, objective: Objective) -> Gradient | None:
     """Sum of the loss over all samples, with its gradient: a sum over blocks, wherever they are; None of no block."""
-    of_block = partial(sums_of_block, prototypes, objective)
+    of_block = SumsOfBlock(prototypes, objective)
     objective.metric.prepare(prototypes, objective.kept)
     sums: BlockSums | None = data.reduce(of_block, len(prototypes), work=prototypes.work)
     return None if sums is None else sums.gradient(prototypes, objective)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numba import types
 
-from protolearn.compiled import compiled, constant_matrix, inline, matrix, stack, vector
+from protolearn.compiled import compiled, constant_matrix, inline, matrix, stack, vector, vectorised
 from protolearn.function_arguments import FunctionOf
 from protolearn.losses import FieldLoss
 from protolearn.losses.base import pair_signature
@@ -26,13 +26,20 @@ from protolearn.metrics.quadratic import (
     distances_signature,
     fill_distances,
     measured_at_a_time,
+    put_zeros,
 )
-from protolearn.metrics.scatter import add_scatters, scatters_signature, zero_sums
+from protolearn.metrics.scatter import add_scatters, room_for_sums, scatters_signature
 from protolearn.metrics.squared_maps import matrix_distances, numbered
 from protolearn.metrics.thin_maps import is_thin
+from protolearn.partner import BOX, by_two, run_both
 from protolearn.prototypes import PrototypeSet
 from protolearn.solvers.base import Objective
 from protolearn.solvers.kernels import pair_block, pair_block_signature
+
+Block = tuple[np.ndarray, np.ndarray, np.ndarray]
+Moments = tuple[np.ndarray, ...]
+# Where y and weight stand among the arguments of `pair_sums`.
+_OF_SAMPLES = slice(7, 9)
 
 
 def serves(prototypes: PrototypeSet, objective: Objective) -> bool:
@@ -46,21 +53,61 @@ def serves(prototypes: PrototypeSet, objective: Objective) -> bool:
 
 def value_and_moments(
     prototypes: PrototypeSet, objective: Objective, X: np.ndarray, y: np.ndarray, weight: np.ndarray
-) -> tuple[float, tuple[np.ndarray, ...]]:
+) -> tuple[float, Moments]:
     """The sum of the weighted losses, and the moments of `Omega.moments`; NaN and zeros where D is not finite."""
-    dtype, labels, metric = prototypes.positions.dtype, prototypes.labels, objective.metric
+    dtype = prototypes.positions.dtype
+    found = _arguments(prototypes, objective, X, y, weight)
+    if found is not None:
+        arguments, moments = found
+        return pair_sums.of(dtype)(*arguments), moments
+    metric = objective.metric
     assert isinstance(metric, Omega)
-    first, mass = np.zeros_like(prototypes.positions), np.zeros(len(prototypes), dtype=dtype)
-    moments = first, mass, zero_sums(len(prototypes.theta), X.shape[1], dtype)
-    samples = samples_of_block(objective, y, weight, labels, dtype)
-    add = add_scatters.argument(dtype)
-    centred_X = np.ascontiguousarray(centred(X, prototypes)[0])
-    if metric.bounds(prototypes, objective.kept) is None:
-        forms: MatrixDistances = prototypes.derived(matrix_distances)
-        fill = fill_distances.argument(dtype)
-        return pair_sums.of(dtype)(centred_X, fill, *forms.arguments, *samples, add, *moments), moments
+    moments = _room_for_moments(prototypes)
     D = metric.distances_of_nearest(X, y, prototypes, objective.kept)
+    samples = samples_of_block(objective, y, weight, prototypes.labels, dtype)
+    centred_X = np.ascontiguousarray(centred(X, prototypes)[0])
+    add = add_scatters.argument(dtype)
     return sums_of_distances.of(dtype)(centred_X, D, prototypes.slot, *samples, add, *moments), moments
+
+
+def value_and_moments_of_two(
+    prototypes: PrototypeSet, objective: Objective, one: Block, other: Block
+) -> tuple[float, Moments] | None:
+    """As `value_and_moments`, the sums over two blocks; None where it takes more than one call for each."""
+    found = [_arguments(prototypes, objective, *block) for block in (one, other)]
+    if found[0] is None or found[1] is None:
+        return None
+    dtype = prototypes.positions.dtype
+    arguments, moments = zip(*found, strict=True)
+    # What differs between the two once more: X, y and weight, and the moments.
+    more = (arguments[1][0], *arguments[1][_OF_SAMPLES], *moments[1])
+    return by_two(sums_of_two, dtype, pair_sums.argument(dtype), *arguments[0], *more), moments[0]
+
+
+def _room_for_moments(prototypes: PrototypeSet) -> Moments:
+    positions = prototypes.positions
+    n, d = positions.shape
+    return (
+        np.empty_like(positions),
+        np.empty(n, dtype=positions.dtype),
+        room_for_sums(len(prototypes.theta), d, positions.dtype),
+    )
+
+
+def _arguments(
+    prototypes: PrototypeSet, objective: Objective, X: np.ndarray, y: np.ndarray, weight: np.ndarray
+) -> tuple[tuple[Any, ...], Moments] | None:
+    """What `pair_sums` gets, and the moments among it; None where distances come from bounds."""
+    dtype, metric = prototypes.positions.dtype, objective.metric
+    assert isinstance(metric, Omega)
+    if metric.bounds(prototypes, objective.kept) is not None:
+        return None
+    forms: MatrixDistances = prototypes.derived(matrix_distances)
+    moments = _room_for_moments(prototypes)
+    samples = samples_of_block(objective, y, weight, prototypes.labels, dtype)
+    centred_X = np.ascontiguousarray(centred(X, prototypes)[0])
+    fill, add = fill_distances.argument(dtype), add_scatters.argument(dtype)
+    return (centred_X, fill, *forms.arguments, *samples, add, *moments), moments
 
 
 def samples_of_block(
@@ -92,20 +139,23 @@ def _types_of_moments(number: Any) -> tuple[Any, ...]:
     )
 
 
-@compiled(
-    lambda number: types.float64(
+def _types_of_sums(number: Any) -> Any:
+    return types.float64(
         constant_matrix(number),  # X
         FunctionOf(distances_signature(number)),
         *argument_types(number),
         *types_of_samples(number),
         *_types_of_moments(number),
     )
-)
+
+
+@compiled(_types_of_sums)
 def pair_sums(
     X, fill, tiles, constants, slot, n_matrices, take, y, weight, labels, loss, parameters, add, first, mass, scatter
 ):  # fmt: skip
-    """The weighted losses of a block; its moments are added up, those of x x' in the lower triangles."""
+    """The weighted losses of a block, and its moments, those of x x' in the lower triangles."""
     n = X.shape[0]
+    put_no_moments(first, mass, scatter)
     pairs, pulls = np.empty((n, 2), np.int32), np.empty((n, 2), X.dtype)
     most = measured_at_a_time(X)
     D = np.empty((constants.shape[0], most), X.dtype)
@@ -125,6 +175,35 @@ def pair_sums(
 
 @compiled(
     lambda number: types.float64(
+        FunctionOf(_types_of_sums(number)),
+        *_types_of_sums(number).args,
+        constant_matrix(number),  # X of the other block
+        vector(types.int64),  # its y
+        vector(types.float64),  # its weight
+        *_types_of_moments(number)[1:],
+        BOX,
+    )
+)
+def sums_of_two(
+    sums, X, fill, tiles, constants, slot, n_matrices, take, y, weight, labels, loss, parameters, add, first, mass,
+    scatter, other_X, other_y, other_weight, other_first, other_mass, other_scatter, box,
+):  # fmt: skip
+    """`pair_sums` of two blocks, the sums of both in place of the first."""
+    value, other_value = run_both(
+        box, sums,
+        X, fill, tiles, constants, slot, n_matrices, take, y, weight, labels, loss, parameters, add,
+        first, mass, scatter,
+        other_X, fill, tiles, constants, slot, n_matrices, take, other_y, other_weight, labels, loss, parameters, add,
+        other_first, other_mass, other_scatter,
+    )  # fmt: skip
+    add_numbers(other_first.reshape(-1), first.reshape(-1))
+    add_numbers(other_mass, mass)
+    add_numbers(other_scatter.reshape(-1), scatter.reshape(-1))
+    return value + other_value
+
+
+@compiled(
+    lambda number: types.float64(
         constant_matrix(number),  # X
         matrix(number),  # D, one prototype a row
         vector(types.int64),  # slot
@@ -135,12 +214,28 @@ def pair_sums(
 def sums_of_distances(X, D, slot, take, y, weight, labels, loss, parameters, add, first, mass, scatter):
     """As `pair_sums`, of distances that are known."""
     n = X.shape[0]
+    put_no_moments(first, mass, scatter)
     pairs, pulls = np.empty((n, 2), np.int32), np.empty((n, 2), X.dtype)
     value = take(D, y, weight, labels, loss, parameters, pairs, pulls)
     if not np.isfinite(value):
         return np.nan
     add_moments(X, pairs, pulls, slot, add, first, mass, scatter)
     return value
+
+
+@inline
+def put_no_moments(first, mass, scatter):
+    """Zeros."""
+    put_zeros(first.reshape(-1), 0)
+    put_zeros(mass, 0)
+    put_zeros(scatter.reshape(-1), 0)
+
+
+@vectorised
+def add_numbers(more, total):
+    """total += more."""
+    for j in range(total.shape[0]):
+        total[j] += more[j]
 
 
 @inline

@@ -7,13 +7,15 @@ iteration beside the function, this one 2.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import types
 
-from protolearn.compiled import VECTORISED, aligned_zeros, compiled, matrix, vector, vectorised
+from protolearn.compiled import VECTORISED, aligned_zeros, compiled, inline, matrix, vector, vectorised
+from protolearn.function_arguments import FunctionOf
 from protolearn.lanes import three_products
+from protolearn.partner import BOX, by_two, run_both
 from protolearn.tiles import room_for, up_to
 
 # As many pairs of steps as scipy keeps; half of them where a vector has so many numbers that all of them would not stay
@@ -26,6 +28,8 @@ _DECREASE, _CURVATURE = 1e-4, 0.9
 _MOST_TRIES = 20
 # Numbers of a vector that are worked on at a time: four vectors of them stay in the first-level cache.
 _AT_A_TIME = 2048
+# Numbers of all steps from which two threads take less time than one.
+_WORTH_TWO = 100_000
 # As many numbers of float32 or float64 fill whole cache lines.
 _IN_LINES = 16
 
@@ -69,9 +73,10 @@ class Memory:
         if len(self) == self.size:
             del self._order[0]
         row = next(row for row in range(self.size) if row not in self._order)
-        step_squares = meet.of(self.dtype)(
-            direction, length, before, after, self._steps, self._changes, np.array([*self._order, row]), self._products,
-            self._squares, self._with_slope,
+        rows = np.array([*self._order, row])
+        step_squares = by_two(
+            meet, self.dtype, meet_part.argument(self.dtype), direction, length, before, after, self._steps,
+            self._changes, rows, self._products, self._squares, self._with_slope, worth=self._worth_two,
         )  # fmt: skip
         self._slope = after
         curvature, change_squares = self._products[row, row], self._squares[row, row]
@@ -87,12 +92,20 @@ class Memory:
             meet_slope.of(self.dtype)(*pairs, slope, self._with_slope)
             self._slope = slope
         found = np.empty_like(slope)
-        fill_direction.of(self.dtype)(*pairs, self._products, self._squares, self._with_slope, slope, found)
+        by_two(
+            fill_direction, self.dtype, fill_part.argument(self.dtype), *pairs, self._products, self._squares,
+            self._with_slope, slope, found, worth=self._worth_two,
+        )  # fmt: skip
         return found
 
+    @property
+    def _worth_two(self) -> bool:
+        """Whether there are enough numbers for two threads."""
+        return self._steps.size >= _WORTH_TWO
 
-@compiled(
-    lambda number: types.float64(
+
+def _types_of_meeting(number: Any) -> tuple[Any, ...]:
+    return (
         vector(number),  # direction
         types.float64,  # length
         vector(number),  # slope before
@@ -100,48 +113,83 @@ class Memory:
         matrix(number),  # steps
         matrix(number),  # changes
         vector(types.int64),  # rows of the pairs that stay, and last that of the new one
-        matrix(types.float64),  # s'y
-        matrix(types.float64),  # y'y
-        matrix(types.float64),  # s'g and y'g
-    ),
-    fastmath=VECTORISED,
-)
-def meet(direction, length, before, after, steps, changes, rows, products, squares, with_slope):
-    """Fill a new step and change of the slope, and all inner products with them and with the slope; s's of the new."""
-    n, length_of_row = after.shape[0], steps.shape[1]
+    )
+
+
+def _types_of_part(number: Any) -> Any:
+    return types.void(
+        *_types_of_meeting(number),
+        matrix(types.float64),  # inner products of each pair
+        types.int64,  # begin
+        types.int64,  # end
+    )
+
+
+@compiled(_types_of_part, fastmath=VECTORISED)
+def meet_part(direction, length, before, after, steps, changes, rows, found, begin, end):
+    """Fill a part of a new step s and change y of the slope g; what its inner products with each pair add up to.
+
+    Of a pair s_i, y_i: s_i'y, s_i'g, s_i's, y_i'y, y_i'g, y_i's.
+    """
+    length_of_row = steps.shape[1]
     of_steps, of_changes = steps.reshape(-1), changes.reshape(-1)
     last = rows.shape[0] - 1
     new = rows[last]
     factor = steps.dtype.type(length)
-    step_squares = 0.0
-    for row in rows:
-        products[row, new] = products[new, row] = squares[row, new] = with_slope[row, 0] = with_slope[row, 1] = 0.0
     slope = room_for(_AT_A_TIME, after)
     # A part that stays in the first-level cache at a time.
-    for begin in range(0, n, _AT_A_TIME):
-        count, s = min(_AT_A_TIME, n - begin), new * length_of_row + begin
-        part = slice(begin, begin + count)
+    for first in range(begin, end, _AT_A_TIME):
+        count, s = min(_AT_A_TIME, end - first), new * length_of_row + first
+        part = slice(first, first + count)
         fill(direction[part], factor, before[part], after[part], steps[new, part], changes[new, part], slope)
         for p in range(last + 1):
-            row = rows[p]
-            at = row * length_of_row + begin
-            with_change, with_slope_of_step, with_step = three_products(
-                of_steps, at, of_changes, s, slope, 0, of_steps, s, count
-            )
-            square, with_slope_of_change, of_step = three_products(
-                of_changes, at, of_changes, s, slope, 0, of_steps, s, count
-            )
-            products[row, new] += with_change
-            squares[row, new] += square
-            with_slope[row, 0] += with_slope_of_step
-            with_slope[row, 1] += with_slope_of_change
-            if p < last:
-                products[new, row] += of_step
-            else:
-                step_squares += with_step
-    for row in rows:
-        squares[new, row] = squares[row, new]
-    return step_squares
+            at = rows[p] * length_of_row + first
+            a, b, c = three_products(of_steps, at, of_changes, s, slope, 0, of_steps, s, count)
+            d, e, f = three_products(of_changes, at, of_changes, s, slope, 0, of_steps, s, count)
+            found[p, 0] += a
+            found[p, 1] += b
+            found[p, 2] += c
+            found[p, 3] += d
+            found[p, 4] += e
+            found[p, 5] += f
+
+
+@compiled(
+    lambda number: types.float64(
+        FunctionOf(_types_of_part(number)),
+        *_types_of_meeting(number),
+        matrix(types.float64),  # s'y
+        matrix(types.float64),  # y'y
+        matrix(types.float64),  # s'g and y'g
+        BOX,
+    )
+)
+def meet(part, direction, length, before, after, steps, changes, rows, products, squares, with_slope, box):
+    """Fill a new step and change of the slope, and all inner products with them and with the slope; s's of the new."""
+    n, count = after.shape[0], rows.shape[0]
+    one, other = np.zeros((count, 6)), np.zeros((count, 6))
+    middle = middle_of(n)
+    run_both(
+        box, part,
+        direction, length, before, after, steps, changes, rows, one, 0, middle,
+        direction, length, before, after, steps, changes, rows, other, middle, n,
+    )  # fmt: skip
+    new = rows[count - 1]
+    for p in range(count):
+        row = rows[p]
+        products[row, new] = one[p, 0] + other[p, 0]
+        with_slope[row, 0] = one[p, 1] + other[p, 1]
+        if p < count - 1:
+            products[new, row] = one[p, 5] + other[p, 5]
+        squares[row, new] = squares[new, row] = one[p, 3] + other[p, 3]
+        with_slope[row, 1] = one[p, 4] + other[p, 4]
+    return one[count - 1, 2] + other[count - 1, 2]
+
+
+@inline
+def middle_of(n):
+    """Where the second half of a vector begins: with what is worked on at a time, or with a cache line."""
+    return up_to(n // 2, _AT_A_TIME if n >= 4 * _AT_A_TIME else _IN_LINES) if n > _IN_LINES else n
 
 
 @compiled(
@@ -181,8 +229,38 @@ def inner_product(one, other):
     return product
 
 
+def _types_of_filling(number: Any) -> Any:
+    return types.void(
+        matrix(number),  # steps s
+        matrix(number),  # changes y of the slope
+        vector(types.int64),  # their rows, newest last
+        types.float64,  # factor of g
+        vector(types.float64),  # factors of s
+        vector(types.float64),  # factors of y
+        vector(number),  # g
+        vector(number),  # out
+        types.int64,  # begin
+        types.int64,  # end
+    )
+
+
+@compiled(_types_of_filling, fastmath=VECTORISED)
+def fill_part(steps, changes, order, of_slope, of_steps, of_changes, g, out, begin, end):
+    """A part of a sum of multiples of g and of all steps and changes."""
+    number = g.dtype.type
+    for first in range(begin, end, _AT_A_TIME):
+        part = slice(first, min(first + _AT_A_TIME, end))
+        some = out[part]
+        put_multiple(g[part], number(of_slope), some)
+        for p in range(order.shape[0]):
+            add_multiples(
+                steps[order[p], part], number(of_steps[p]), changes[order[p], part], number(of_changes[p]), some
+            )
+
+
 @compiled(
     lambda number: types.void(
+        FunctionOf(_types_of_filling(number)),
         matrix(number),  # steps s
         matrix(number),  # changes y of the slope
         vector(types.int64),  # their rows, newest last
@@ -191,26 +269,26 @@ def inner_product(one, other):
         matrix(types.float64),  # s'g and y'g
         vector(number),  # g
         vector(number),  # out
-    ),
-    fastmath=VECTORISED,
+        BOX,
+    )
 )
-def fill_direction(steps, changes, order, products, squares, with_slope, g, out):
+def fill_direction(part, steps, changes, order, products, squares, with_slope, g, out, box):
     """Minus the inverse Hessian times g.
 
     The first loop takes multiples `back` of the changes from -g, the second adds multiples `forth` of the steps to that
     times the scale s'y / y'y of the newest pair.
     """
-    number = g.dtype.type
     count = order.shape[0]
     newest = order[count - 1]
     scale = products[newest, newest] / squares[newest, newest]
-    back, forth = np.zeros(count), np.zeros(count)
+    back, forth, shares = np.zeros(count), np.zeros(count), np.zeros(count)
     for p in range(count - 1, -1, -1):
         i = order[p]
         product = -with_slope[i, 0]
         for o in range(p + 1, count):
             product -= back[o] * products[i, order[o]]
         back[p] = product / products[i, i]
+        shares[p] = -scale * back[p]
     for p in range(count):
         i = order[p]
         product = -with_slope[i, 1]
@@ -220,13 +298,13 @@ def fill_direction(steps, changes, order, products, squares, with_slope, g, out)
         for o in range(p):
             product += forth[o] * products[order[o], i]
         forth[p] = back[p] - product / products[i, i]
-    for begin in range(0, g.shape[0], _AT_A_TIME):
-        part = slice(begin, min(begin + _AT_A_TIME, g.shape[0]))
-        some = out[part]
-        put_multiple(g[part], number(-scale), some)
-        for p in range(count):
-            share = number(-scale * back[p])
-            add_multiples(steps[order[p], part], number(forth[p]), changes[order[p], part], share, some)
+    n = g.shape[0]
+    middle = middle_of(n)
+    run_both(
+        box, part,
+        steps, changes, order, -scale, forth, shares, g, out, 0, middle,
+        steps, changes, order, -scale, forth, shares, g, out, middle, n,
+    )  # fmt: skip
 
 
 @vectorised

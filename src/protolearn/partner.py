@@ -1,0 +1,307 @@
+"""Half of a compiled function's work by another thread, without the interpreter's help.
+
+A thread of Python that is given work begins after 50 microseconds and more: it is woken, and then waits until the one
+that woke it lets go of the interpreter's lock. A partner looks for work all the time, in a compiled loop that needs no
+lock, and begins within a microsecond. It does so for a millisecond or two after it was called or had work, longer than
+what lies between two pieces of work of an iteration of L-BFGS on some thousand rows, and then sleeps until it is called
+again.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Callable
+from threading import Lock, Thread
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import config, types
+from numba.core import cgutils
+from numba.core.typing import signature
+from numba.core.typing.templates import AbstractTemplate, infer_global
+from numba.extending import lower_builtin, type_callable
+
+from protolearn.compiled import Compiled, aligned_zeros, compiled, vector
+from protolearn.function_arguments import FunctionOf
+from protolearn.lanes import INDEX, index
+from protolearn.threads import in_threads, n_threads, threads_for
+
+_SETTINGS: Any = config
+
+# Where a box has what, in two cache lines: the work with its state, and whether anyone looks at it.
+_STATE, _FUNCTION, _TASK, _PRESENT = 0, 1, 2, 8
+_SIZE = 16
+BOX = vector(types.int64)
+# The states of the work.
+_NONE, _GIVEN, _TAKEN, _DONE = range(4)
+# How often a partner looks for work before it sleeps; a pause in between takes 20 to 50 nanoseconds.
+_PATIENCE = 40_000
+# Below this many multiply-adds another thread costs more than it brings, even where it waits for work.
+_WORTH_A_PARTNER = 1e6
+# Looks after which one who waits lets others have the processor.
+_IN_A_ROW = 1024
+
+
+def run_both(box, function, *arguments):
+    """What the function makes of the first half of the arguments, and of the second.
+
+    Of the second by the partner who looks at the box, or here if none does.
+    """
+    half = len(arguments) // 2
+    return function(*arguments[:half]), function(*arguments[half:])
+
+
+def help_once(box):
+    """Do the work that is in the box, if there is any."""
+    return False
+
+
+def put_flag(box, place, value):
+    """box[place] = value, at once and after all that was done before."""
+    box[place] = value
+
+
+@infer_global(run_both)
+class _TypeOfRunBoth(AbstractTemplate):
+    """For any number of arguments, which `type_callable` does not offer."""
+
+    def generic(self, arguments: Any, keywords: Any) -> Any:
+        result = arguments[1].signature.return_type
+        return signature(types.none if result == types.none else types.UniTuple(result, 2), *arguments)
+
+
+@type_callable(help_once)
+def _type_of_help_once(context: Any) -> Callable:
+    return lambda box: types.boolean
+
+
+@type_callable(put_flag)
+def _type_of_put_flag(context: Any) -> Callable:
+    return lambda box, place, value: types.none
+
+
+@lower_builtin(put_flag, types.Array, types.Integer, types.Integer)
+def _put_flag(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
+    box = _Box(context, builder, signature.args[0], arguments[0])
+    builder.store_atomic(arguments[2], builder.gep(box.numbers, [arguments[1]]), "seq_cst", 8)
+    return context.get_dummy_value()
+
+
+@lower_builtin(help_once, types.Array)
+def _help_once(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
+    box = _Box(context, builder, signature.args[0], arguments[0])
+    helped = cgutils.alloca_once_value(builder, cgutils.false_bit)
+    with builder.if_else(box.is_in(_GIVEN), likely=False) as (there, nothing):
+        with there, builder.if_then(box.changes(_GIVEN, _TAKEN)):
+            run = builder.inttoptr(builder.load(box.place(_FUNCTION)), _TASK_FUNCTION.as_pointer())
+            builder.call(run, [builder.inttoptr(builder.load(box.place(_TASK)), cgutils.voidptr_t)])
+            box.put(_DONE)
+            builder.store(cgutils.true_bit, helped)
+        with nothing:
+            _pause(builder)
+    return builder.load(helped)
+
+
+@lower_builtin(run_both, types.Array, FunctionOf, types.VarArg(types.Any))
+def _run_both(context: Any, builder: ir.IRBuilder, wanted: Any, arguments: Any) -> Any:
+    box_type, function_type, *given = wanted.args
+    inner = function_type.signature
+    address = cgutils.create_struct_proxy(function_type)(context, builder, value=arguments[1]).jit_addr
+    box = _Box(context, builder, box_type, arguments[0])
+    values = [
+        context.cast(builder, value, kind, inner_kind)
+        for value, kind, inner_kind in zip(arguments[2:], given, 2 * inner.args, strict=True)
+    ]
+    one, other = values[: len(inner.args)], values[len(inner.args) :]
+    # The task: what is called, with what, and then its result and whether it failed.
+    parts = [address, *other]
+    result_type = context.get_value_type(inner.return_type)
+    task = cgutils.alloca_once(
+        builder, ir.LiteralStructType([*(part.type for part in parts), result_type, ir.IntType(1)])
+    )
+    result, failed = (cgutils.gep_inbounds(builder, task, 0, len(parts) + i) for i in range(2))
+    for i, part in enumerate(parts):
+        builder.store(part, cgutils.gep_inbounds(builder, task, 0, i))
+    run = _task_function(context, builder, task.type, inner)
+    builder.store(builder.ptrtoint(run, INDEX), box.place(_FUNCTION))
+    builder.store(builder.ptrtoint(task, INDEX), box.place(_TASK))
+    box.put(_GIVEN)
+    status, first = _call(context, builder, address, inner, one)
+    with builder.if_else(box.changes(_GIVEN, _NONE)) as (nobody, somebody):
+        with nobody:
+            builder.call(run, [builder.bitcast(task, cgutils.voidptr_t)])
+        with somebody:
+            box.wait(_DONE)
+            box.put(_NONE)
+    with cgutils.if_unlikely(builder, status.is_error):
+        context.call_conv.return_status_propagate(builder, status)
+    with cgutils.if_unlikely(builder, builder.load(failed)):
+        # Once more, here where the error can be raised.
+        again, found = _call(context, builder, address, inner, other)
+        with cgutils.if_unlikely(builder, again.is_error):
+            context.call_conv.return_status_propagate(builder, again)
+        builder.store(found, result)
+    if wanted.return_type == types.none:
+        return context.get_dummy_value()
+    return context.make_tuple(builder, wanted.return_type, [first, builder.load(result)])
+
+
+_TASK_FUNCTION = ir.FunctionType(ir.VoidType(), [cgutils.voidptr_t])
+
+
+def _task_function(context: Any, builder: ir.IRBuilder, task_type: Any, inner: Any) -> ir.Function:
+    """A function that does the work of a task of this type, of which it gets the address."""
+    run = ir.Function(builder.module, _TASK_FUNCTION, builder.module.get_unique_name("protolearn_task"))
+    run.linkage = "internal"
+    within = ir.IRBuilder(run.append_basic_block())
+    task = within.bitcast(run.args[0], task_type)
+    address, *values = (within.load(cgutils.gep_inbounds(within, task, 0, i)) for i in range(len(inner.args) + 1))
+    status, result = _call(context, within, address, inner, values)
+    for i, one in enumerate((result, status.is_error)):
+        within.store(one, cgutils.gep_inbounds(within, task, 0, len(inner.args) + 1 + i))
+    within.ret_void()
+    return run
+
+
+def _call(context: Any, builder: ir.IRBuilder, address: Any, inner: Any, values: Any) -> tuple[Any, Any]:
+    """Status and result of a function that numba compiled."""
+    convention = context.call_conv
+    callee = builder.bitcast(address, convention.get_function_type(inner.return_type, inner.args).as_pointer())
+    return convention.call_function(builder, callee, inner.return_type, inner.args, values)
+
+
+class _Box:
+    """The numbers of a box, as those see them who share it."""
+
+    def __init__(self, context: Any, builder: ir.IRBuilder, box_type: Any, box: Any) -> None:
+        self.builder = builder
+        self.numbers = context.make_array(box_type)(context, builder, box).data
+        self.state = self.place(_STATE)
+
+    def place(self, number: int) -> Any:
+        return self.builder.gep(self.numbers, [index(number)])
+
+    def put(self, state: int) -> None:
+        self.builder.store_atomic(index(state), self.state, "release", 8)
+
+    def is_in(self, state: int) -> Any:
+        found = self.builder.load_atomic(self.state, "acquire", 8)
+        return self.builder.icmp_unsigned("==", found, index(state))
+
+    def changes(self, before: int, after: int) -> Any:
+        """Whether the state was this one, and is the other one now."""
+        pair = self.builder.cmpxchg(self.state, index(before), index(after), "acq_rel", "acquire")
+        return self.builder.extract_value(pair, 1)
+
+    def wait(self, state: int) -> None:
+        """Until the state is this one."""
+        builder = self.builder
+        looks = cgutils.alloca_once_value(builder, index(0))
+        look, pause, end = (builder.append_basic_block(name) for name in ("look", "pause", "seen"))
+        builder.branch(look)
+        builder.position_at_end(look)
+        builder.cbranch(self.is_in(state), end, pause)
+        builder.position_at_end(pause)
+        _pause(builder)
+        count = builder.add(builder.load(looks), index(1))
+        builder.store(count, looks)
+        in_a_row = builder.urem(count, index(_IN_A_ROW))
+        with builder.if_then(builder.icmp_unsigned("==", in_a_row, index(0)), likely=False):
+            _let_others_run(builder)
+        builder.branch(look)
+        builder.position_at_end(end)
+
+
+def _pause(builder: ir.IRBuilder) -> None:
+    """Tell the processor that this is a loop that waits."""
+    if platform.machine() in ("x86_64", "AMD64"):
+        nothing = ir.FunctionType(ir.VoidType(), [])
+        builder.call(cgutils.get_or_insert_function(builder.module, nothing, "llvm.x86.sse2.pause"), [])
+
+
+def _let_others_run(builder: ir.IRBuilder) -> None:
+    """Tell the system that another thread may have the processor."""
+    if os.name == "posix":
+        yields = ir.FunctionType(ir.IntType(32), [])
+        builder.call(cgutils.get_or_insert_function(builder.module, yields, "sched_yield"), [])
+
+
+@compiled(lambda number: types.void(vector(types.int64), types.int64))
+def look_for_work(box, patience):
+    """Do what is put into the box, until there has been nothing for some time."""
+    put_flag(box, _PRESENT, 1)
+    left = patience
+    while left > 0:
+        left = patience if help_once(box) else left - 1
+    put_flag(box, _PRESENT, 0)
+
+
+class _Partner(Thread):
+    """A thread that looks for work for some time after it was called, and sleeps otherwise."""
+
+    def __init__(self) -> None:
+        super().__init__(name="protolearn partner", daemon=True)
+        self.box = aligned_zeros((_SIZE,), np.int64)
+        self._look = look_for_work.of(np.float64)
+        self._called = Lock()
+        self._called.acquire()
+        self.start()
+
+    def run(self) -> None:
+        """For as long as the process lives."""
+        while True:
+            self._called.acquire()
+            self._look(self.box, _PATIENCE)
+
+    def call(self) -> None:
+        """Have it look for work, if it does not."""
+        if not self.box[_PRESENT] and self._called.locked():
+            self._called.release()
+
+
+# Those who work with nobody; kept, for to start a thread takes 0.1 ms.
+_IDLE: list[_Partner] = []
+# The threads of a process do not live on in its fork.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_IDLE.clear)
+
+
+def by_two(kernel: Compiled, dtype: Any, *arguments: Any, worth: bool = True) -> Any:
+    """Call a kernel whose last argument is a box, for `run_both`, and have a partner look at it.
+
+    worth : whether there is enough to do; if not, nobody looks
+    """
+    of_number = kernel.of(dtype)
+    if not worth or n_threads() == 1 or _SETTINGS.DISABLE_JIT:
+        return of_number(*arguments, np.zeros(_SIZE, dtype=np.int64))
+    try:
+        partner = _IDLE.pop()
+    except IndexError:
+        partner = _Partner()
+    partner.call()
+    try:
+        return of_number(*arguments, partner.box)
+    finally:
+        _IDLE.append(partner)
+
+
+def in_parts(kernel: Compiled, by_halves: Compiled, dtype: Any, arguments: tuple, n: int, multiply_adds: float) -> None:
+    """Call kernel(*arguments, begin, end) for parts of range(n): as many as there are threads worth their work.
+
+    by_halves : calls the kernel, its first argument, for two parts: (kernel, *arguments, begin, middle, end, box)
+    """
+    threads = min(threads_for(multiply_adds), n)
+    if threads <= 2 <= min(n, n_threads()) and multiply_adds >= _WORTH_A_PARTNER:
+        by_two(by_halves, dtype, kernel.argument(dtype), *arguments, 0, (n + 1) // 2, n)
+        return
+    size = -(-n // threads)
+    of_part = kernel.of(dtype)
+    begins = range(0, n, size)
+    in_threads(lambda begin: of_part(*arguments, begin, min(begin + size, n)), begins, len(begins))
+
+
+def types_by_halves(signature: Any) -> Any:
+    """The signature of `by_halves` for a kernel whose last two arguments are begin and end."""
+    return types.void(FunctionOf(signature), *signature.args, types.int64, BOX)
