@@ -7,7 +7,7 @@ from problems import objective_of, random_problem
 from protolearn.metrics.diagonal import Diagonal
 from protolearn.metrics.omega import Omega
 from protolearn.solvers import omega_block, thin_block
-from protolearn.solvers.batch import coefficients, sums_of_block
+from protolearn.solvers.batch import SumsOfBlock, coefficients, sums_of_block
 
 METRICS = [
     Omega(scope=scope, n_components=rows) for scope in ("global", "class", "prototype") for rows in (None, 5, 3, 2)
@@ -43,6 +43,31 @@ def test_the_same_sums(metric, loss, dtype, offset, n_samples):
         np.testing.assert_allclose(one, other, atol=tolerance * (1 + np.abs(other).max()))
 
 
+@pytest.mark.parametrize("scope", ["global", "class", "prototype"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_two_blocks_at_once_are_the_sum_of_both(scope, dtype):
+    """Number for number: an iteration does not depend on how many threads there are."""
+    metric = Omega(scope=scope)
+    data, prototypes = random_problem(metric, n_samples=700, dtype=dtype, n_features=9)
+    weight = np.random.default_rng(0).uniform(0.5, 2.0, 700)
+    sums = SumsOfBlock(prototypes, objective_of("glvq", metric))
+    one, other = ((data.X[rows], data.y[rows], weight[rows]) for rows in (slice(300), slice(300, 700)))
+    both, wanted = sums.of_two(one, other), sums(*one) + sums(*other)
+    assert (both.value, both.weight, both.n_blocks) == (wanted.value, wanted.weight, wanted.n_blocks)
+    for found, expected in zip(both.moments, wanted.moments, strict=True):
+        if found.ndim == 3:
+            found, expected = (np.tril(part[:, :9, :9]) for part in (found, expected))
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_two_blocks_whose_distances_come_from_bounds_are_left_to_threads(monkeypatch):
+    metric = Omega(scope="class")
+    data, prototypes = random_problem(metric, n_samples=20)
+    block = data.X, data.y, np.ones(20)
+    monkeypatch.setattr(Omega, "bounds", lambda *_: prototypes)
+    assert SumsOfBlock(prototypes, objective_of("glvq", metric)).of_two(block, block) is None
+
+
 @pytest.mark.parametrize("scope", ["global", "class"])
 @pytest.mark.parametrize("n_components", [None, 1])
 def test_a_distance_that_is_no_number_makes_the_value_none(scope, n_components):
@@ -61,3 +86,4 @@ def test_other_losses_and_metrics_go_another_way(loss, metric):
     _, prototypes = random_problem(metric)
     for way in (omega_block, thin_block):
         assert not way.serves(prototypes, objective_of(loss, metric))
+    assert SumsOfBlock(prototypes, objective_of(loss, metric)).of_two(None, None) is None

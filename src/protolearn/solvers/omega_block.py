@@ -36,10 +36,9 @@ from protolearn.prototypes import PrototypeSet
 from protolearn.solvers.base import Objective
 from protolearn.solvers.kernels import pair_block, pair_block_signature
 
+# X, y and weight.
 Block = tuple[np.ndarray, np.ndarray, np.ndarray]
 Moments = tuple[np.ndarray, ...]
-# Where y and weight stand among the arguments of `pair_sums`.
-_OF_SAMPLES = slice(7, 9)
 
 
 def serves(prototypes: PrototypeSet, objective: Objective) -> bool:
@@ -79,9 +78,11 @@ def value_and_moments_of_two(
         return None
     dtype = prototypes.positions.dtype
     arguments, moments = zip(*found, strict=True)
-    # What differs between the two once more: X, y and weight, and the moments.
-    more = (arguments[1][0], *arguments[1][_OF_SAMPLES], *moments[1])
-    return by_two(sums_of_two, dtype, pair_sums.argument(dtype), *arguments[0], *more), moments[0]
+    _, y, weight = other
+    value = by_two(
+        sums_of_two, dtype, pair_sums.argument(dtype), *arguments[0], arguments[1][0], y, weight, *moments[1]
+    )
+    return value, moments[0]
 
 
 def _room_for_moments(prototypes: PrototypeSet) -> Moments:
