@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import types
 
-from protolearn.compiled import VECTORISED, aligned_zeros, compiled, inline, matrix, vector, vectorised
+from protolearn.compiled import VECTORISED, aligned_empty, compiled, inline, matrix, vector, vectorised
 from protolearn.function_arguments import FunctionOf
 from protolearn.lanes import three_products
 from protolearn.partner import BOX, by_two, run_both
@@ -69,7 +69,7 @@ class Memory:
         if not len(self._steps):
             # Rows that begin on cache lines, so that vectors do not cross them.
             shape = self.size, up_to(len(after), _IN_LINES)
-            self._steps, self._changes = (aligned_zeros(shape, self.dtype) for _ in range(2))
+            self._steps, self._changes = (aligned_empty(shape, self.dtype) for _ in range(2))
         if len(self) == self.size:
             del self._order[0]
         row = next(row for row in range(self.size) if row not in self._order)
