@@ -1,4 +1,4 @@
-"""Half of a compiled function's work by another thread, without the interpreter's help.
+"""Some of a compiled function's work by another thread, without the interpreter's help.
 
 A thread of Python that is given work begins after 50 microseconds and more: it is woken, and then waits until the one
 that woke it lets go of the interpreter's lock. A partner looks for work all the time, in a compiled loop that needs no
@@ -44,13 +44,14 @@ _WORTH_A_PARTNER = 1e6
 _IN_A_ROW = 1024
 
 
-def run_both(box, function, *arguments):
-    """What the function makes of the first half of the arguments, and of the second.
+def run_pieces(box, function, n_pieces, *arguments):
+    """function(*arguments, piece) for each piece, by this thread and the partner who looks at the box, if there is one.
 
-    Of the second by the partner who looks at the box, or here if none does.
+    This one begins with the first piece and the partner with the last, until they meet: a slow one takes fewer, and the
+    next time most pieces are with the one who has them in its cache.
     """
-    half = len(arguments) // 2
-    return function(*arguments[:half]), function(*arguments[half:])
+    for piece in range(n_pieces):
+        function(*arguments, piece)
 
 
 def help_once(box):
@@ -63,13 +64,12 @@ def put_flag(box, place, value):
     box[place] = value
 
 
-@infer_global(run_both)
-class _TypeOfRunBoth(AbstractTemplate):
+@infer_global(run_pieces)
+class _TypeOfRunPieces(AbstractTemplate):
     """For any number of arguments, which `type_callable` does not offer."""
 
     def generic(self, arguments: Any, keywords: Any) -> Any:
-        result = arguments[1].signature.return_type
-        return signature(types.none if result == types.none else types.UniTuple(result, 2), *arguments)
+        return signature(types.none, *arguments)
 
 
 @type_callable(help_once)
@@ -96,7 +96,8 @@ def _help_once(context: Any, builder: ir.IRBuilder, signature: Any, arguments: A
     with builder.if_else(box.is_in(_GIVEN), likely=False) as (there, nothing):
         with there, builder.if_then(box.changes(_GIVEN, _TAKEN)):
             run = builder.inttoptr(builder.load(box.place(_FUNCTION)), _TASK_FUNCTION.as_pointer())
-            builder.call(run, [builder.inttoptr(builder.load(box.place(_TASK)), cgutils.voidptr_t)])
+            task = builder.inttoptr(builder.load(box.place(_TASK)), cgutils.voidptr_t)
+            builder.call(run, [task, cgutils.true_bit])
             box.put(_DONE)
             builder.store(cgutils.true_bit, helped)
         with nothing:
@@ -104,63 +105,72 @@ def _help_once(context: Any, builder: ir.IRBuilder, signature: Any, arguments: A
     return builder.load(helped)
 
 
-@lower_builtin(run_both, types.Array, FunctionOf, types.VarArg(types.Any))
-def _run_both(context: Any, builder: ir.IRBuilder, wanted: Any, arguments: Any) -> Any:
-    box_type, function_type, *given = wanted.args
+@lower_builtin(run_pieces, types.Array, FunctionOf, types.Integer, types.VarArg(types.Any))
+def _run_pieces(context: Any, builder: ir.IRBuilder, wanted: Any, arguments: Any) -> Any:
+    box_type, function_type, count_type, *given = wanted.args
     inner = function_type.signature
     address = cgutils.create_struct_proxy(function_type)(context, builder, value=arguments[1]).jit_addr
     box = _Box(context, builder, box_type, arguments[0])
     values = [
         context.cast(builder, value, kind, inner_kind)
-        for value, kind, inner_kind in zip(arguments[2:], given, 2 * inner.args, strict=True)
+        for value, kind, inner_kind in zip(arguments[3:], given, inner.args[:-1], strict=True)
     ]
-    one, other = values[: len(inner.args)], values[len(inner.args) :]
-    # The task: what is called, with what, and then its result and whether it failed.
-    parts = [address, *other]
-    result_type = context.get_value_type(inner.return_type)
-    task = cgutils.alloca_once(
-        builder, ir.LiteralStructType([*(part.type for part in parts), result_type, ir.IntType(1)])
-    )
-    result, failed = (cgutils.gep_inbounds(builder, task, 0, len(parts) + i) for i in range(2))
+    # The task: how many pieces are taken and how many there are, one that failed or -1, what is called, and with what.
+    count = context.cast(builder, arguments[2], count_type, types.int64)
+    parts = [index(0), count, index(-1), address, *values]
+    task = cgutils.alloca_once(builder, ir.LiteralStructType([part.type for part in parts]))
     for i, part in enumerate(parts):
         builder.store(part, cgutils.gep_inbounds(builder, task, 0, i))
     run = _task_function(context, builder, task.type, inner)
     builder.store(builder.ptrtoint(run, INDEX), box.place(_FUNCTION))
     builder.store(builder.ptrtoint(task, INDEX), box.place(_TASK))
     box.put(_GIVEN)
-    status, first = _call(context, builder, address, inner, one)
-    with builder.if_else(box.changes(_GIVEN, _NONE)) as (nobody, somebody):
-        with nobody:
-            builder.call(run, [builder.bitcast(task, cgutils.voidptr_t)])
-        with somebody:
-            box.wait(_DONE)
-            box.put(_NONE)
-    with cgutils.if_unlikely(builder, status.is_error):
-        context.call_conv.return_status_propagate(builder, status)
-    with cgutils.if_unlikely(builder, builder.load(failed)):
+    builder.call(run, [builder.bitcast(task, cgutils.voidptr_t), cgutils.false_bit])
+    with builder.if_then(builder.not_(box.changes(_GIVEN, _NONE))):
+        box.wait(_DONE)
+        box.put(_NONE)
+    failed = builder.load(cgutils.gep_inbounds(builder, task, 0, 2))
+    with cgutils.if_unlikely(builder, builder.icmp_signed(">=", failed, index(0))):
         # Once more, here where the error can be raised.
-        again, found = _call(context, builder, address, inner, other)
-        with cgutils.if_unlikely(builder, again.is_error):
-            context.call_conv.return_status_propagate(builder, again)
-        builder.store(found, result)
-    if wanted.return_type == types.none:
-        return context.get_dummy_value()
-    return context.make_tuple(builder, wanted.return_type, [first, builder.load(result)])
+        status, _ = _call(context, builder, address, inner, [*values, failed])
+        with cgutils.if_unlikely(builder, status.is_error):
+            context.call_conv.return_status_propagate(builder, status)
+    return context.get_dummy_value()
 
 
-_TASK_FUNCTION = ir.FunctionType(ir.VoidType(), [cgutils.voidptr_t])
+_TASK_FUNCTION = ir.FunctionType(ir.VoidType(), [cgutils.voidptr_t, ir.IntType(1)])
 
 
 def _task_function(context: Any, builder: ir.IRBuilder, task_type: Any, inner: Any) -> ir.Function:
-    """A function that does the work of a task of this type, of which it gets the address."""
+    """A function that takes pieces of a task of this type until there are no more.
+
+    It gets the address of the task, and whether it is to begin with the last piece.
+    """
     run = ir.Function(builder.module, _TASK_FUNCTION, builder.module.get_unique_name("protolearn_task"))
     run.linkage = "internal"
     within = ir.IRBuilder(run.append_basic_block())
     task = within.bitcast(run.args[0], task_type)
-    address, *values = (within.load(cgutils.gep_inbounds(within, task, 0, i)) for i in range(len(inner.args) + 1))
-    status, result = _call(context, within, address, inner, values)
-    for i, one in enumerate((result, status.is_error)):
-        within.store(one, cgutils.gep_inbounds(within, task, 0, len(inner.args) + 1 + i))
+    taken, failed = (cgutils.gep_inbounds(within, task, 0, i) for i in (0, 2))
+    count, address, *values = (
+        within.load(cgutils.gep_inbounds(within, task, 0, i)) for i in (1, *range(3, 3 + len(inner.args)))
+    )
+    # Each counts its own; together they take no more than there are.
+    own = cgutils.alloca_once_value(within, index(0))
+    take, work, end = (within.append_basic_block(name) for name in ("take", "work", "end"))
+    within.branch(take)
+    within.position_at_end(take)
+    before = within.atomic_rmw("add", taken, index(1), "acq_rel")
+    within.cbranch(within.icmp_signed("<", before, count), work, end)
+    within.position_at_end(work)
+    number = within.load(own)
+    within.store(within.add(number, index(1)), own)
+    from_the_end = within.sub(within.sub(count, index(1)), number)
+    piece = within.select(run.args[1], from_the_end, number)
+    status, _ = _call(context, within, address, inner, [*values, piece])
+    with cgutils.if_unlikely(within, status.is_error):
+        within.store_atomic(piece, failed, "release", 8)
+    within.branch(take)
+    within.position_at_end(end)
     within.ret_void()
     return run
 
@@ -268,8 +278,8 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_IDLE.clear)
 
 
-def by_two(kernel: Compiled, dtype: Any, *arguments: Any, worth: bool = True) -> Any:
-    """Call a kernel whose last argument is a box, for `run_both`, and have a partner look at it.
+def in_company(kernel: Compiled, dtype: Any, *arguments: Any, worth: bool = True) -> Any:
+    """Call a kernel whose last argument is a box, for `run_pieces`, and have a partner look at it.
 
     worth : whether there is enough to do; if not, nobody looks
     """
@@ -287,21 +297,20 @@ def by_two(kernel: Compiled, dtype: Any, *arguments: Any, worth: bool = True) ->
         _IDLE.append(partner)
 
 
-def in_parts(kernel: Compiled, by_halves: Compiled, dtype: Any, arguments: tuple, n: int, multiply_adds: float) -> None:
-    """Call kernel(*arguments, begin, end) for parts of range(n): as many as there are threads worth their work.
+def in_pieces(kernel: Compiled, shared: Compiled, dtype: Any, arguments: tuple, n: int, multiply_adds: float) -> None:
+    """Call kernel(*arguments, piece) for the pieces 0 to n - 1, by as many threads as are worth their work.
 
-    by_halves : calls the kernel, its first argument, for two parts: (kernel, *arguments, begin, middle, end, box)
+    shared : runs the pieces of the kernel, its first argument: (kernel, *arguments, n, box)
     """
     threads = min(threads_for(multiply_adds), n)
-    if threads <= 2 <= min(n, n_threads()) and multiply_adds >= _WORTH_A_PARTNER:
-        by_two(by_halves, dtype, kernel.argument(dtype), *arguments, 0, (n + 1) // 2, n)
+    if threads > 2:
+        of_piece = kernel.of(dtype)
+        in_threads(lambda piece: of_piece(*arguments, piece), range(n), threads)
         return
-    size = -(-n // threads)
-    of_part = kernel.of(dtype)
-    begins = range(0, n, size)
-    in_threads(lambda begin: of_part(*arguments, begin, min(begin + size, n)), begins, len(begins))
+    worth = n > 1 and multiply_adds >= _WORTH_A_PARTNER
+    in_company(shared, dtype, kernel.argument(dtype), *arguments, n, worth=worth)
 
 
-def types_by_halves(signature: Any) -> Any:
-    """The signature of `by_halves` for a kernel whose last two arguments are begin and end."""
-    return types.void(FunctionOf(signature), *signature.args, types.int64, BOX)
+def types_in_pieces(signature: Any) -> Any:
+    """The signature of `shared` for a kernel whose last argument is the piece."""
+    return types.void(FunctionOf(signature), *signature.args, BOX)

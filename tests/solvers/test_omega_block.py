@@ -45,27 +45,30 @@ def test_the_same_sums(metric, loss, dtype, offset, n_samples):
 
 @pytest.mark.parametrize("scope", ["global", "class", "prototype"])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_two_blocks_at_once_are_the_sum_of_both(scope, dtype):
+def test_pieces_are_the_sum_of_blocks(scope, dtype):
     """Number for number: an iteration does not depend on how many threads there are."""
     metric = Omega(scope=scope)
     data, prototypes = random_problem(metric, n_samples=700, dtype=dtype, n_features=9)
-    weight = np.random.default_rng(0).uniform(0.5, 2.0, 700)
+    # Whole numbers, so that their sum is the same however it is taken.
+    block = data.X, data.y, np.random.default_rng(0).integers(1, 4, 700).astype(np.float64)
     sums = SumsOfBlock(prototypes, objective_of("glvq", metric))
-    one, other = ((data.X[rows], data.y[rows], weight[rows]) for rows in (slice(300), slice(300, 700)))
-    both, wanted = sums.of_two(one, other), sums(*one) + sums(*other)
-    assert (both.value, both.weight, both.n_blocks) == (wanted.value, wanted.weight, wanted.n_blocks)
-    for found, expected in zip(both.moments, wanted.moments, strict=True):
-        if found.ndim == 3:
-            found, expected = (np.tril(part[:, :9, :9]) for part in (found, expected))
-        np.testing.assert_array_equal(found, expected)
+    for length in (700, 350, 233):
+        found = sums.of_pieces(*block, length)
+        wanted = [sums(*(part[begin : begin + length] for part in block)) for begin in range(0, 700, length)]
+        total = sum(wanted[1:], wanted[0])
+        assert (found.value, found.weight, found.n_blocks) == (total.value, total.weight, total.n_blocks)
+        for one, other in zip(found.moments, total.moments, strict=True):
+            if one.ndim == 3:
+                one, other = (np.tril(part[:, :9, :9]) for part in (one, other))
+            np.testing.assert_array_equal(one, other)
 
 
-def test_two_blocks_whose_distances_come_from_bounds_are_left_to_threads(monkeypatch):
+def test_pieces_whose_distances_come_from_bounds_are_left_to_threads(monkeypatch):
     metric = Omega(scope="class")
     data, prototypes = random_problem(metric, n_samples=20)
-    block = data.X, data.y, np.ones(20)
     monkeypatch.setattr(Omega, "bounds", lambda *_: prototypes)
-    assert SumsOfBlock(prototypes, objective_of("glvq", metric)).of_two(block, block) is None
+    sums = SumsOfBlock(prototypes, objective_of("glvq", metric))
+    assert sums.of_pieces(data.X, data.y, np.ones(20), 10) is None
 
 
 @pytest.mark.parametrize("scope", ["global", "class"])
@@ -86,4 +89,4 @@ def test_other_losses_and_metrics_go_another_way(loss, metric):
     _, prototypes = random_problem(metric)
     for way in (omega_block, thin_block):
         assert not way.serves(prototypes, objective_of(loss, metric))
-    assert SumsOfBlock(prototypes, objective_of(loss, metric)).of_two(None, None) is None
+    assert SumsOfBlock(prototypes, objective_of(loss, metric)).of_pieces(None, None, None, 10) is None

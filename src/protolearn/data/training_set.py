@@ -185,10 +185,11 @@ class TrainingSet(Samples):
         def of_run(run: list[slice]) -> Any:
             return _combined((function(self.rows(rows), self.y[rows], self.weights(rows)) for rows in run), combine)
 
-        if threads == len(blocks) == 2 and hasattr(function, "of_two"):
-            both = function.of_two(*((self.rows(rows), self.y[rows], self.weights(rows)) for rows in blocks))
-            if both is not None:
-                return both
+        if len(blocks) == 2 and hasattr(function, "of_pieces"):
+            rows = slice(0, self.n_samples)
+            found = function.of_pieces(self.rows(rows), self.y[rows], self.weights(rows), blocks[0].stop)
+            if found is not None:
+                return found
         length = -(-len(blocks) // _RUNS)
         runs = [blocks[first : first + length] for first in range(0, len(blocks), length)]
         with one_blas_thread():

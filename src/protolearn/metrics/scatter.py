@@ -28,16 +28,16 @@ def scatter_by_slot(X: np.ndarray, pull: Pull, prototypes: PrototypeSet) -> np.n
 
 def scatter_of_entries(X: np.ndarray, rows: np.ndarray, weights: np.ndarray, ends: np.ndarray) -> np.ndarray:
     """Sums of weight x x', those of slot s over the entries ends[s - 1] to ends[s]."""
-    scatter = room_for_sums(len(ends), X.shape[1], X.dtype)
+    scatter = room_for_sums((len(ends),), X.shape[1], X.dtype)
     scatter[...] = 0
     add_scatters.of(X.dtype)(X, rows, weights, ends, scatter)
     return scatter
 
 
-def room_for_sums(n_slots: int, n_features: int, dtype: np.dtype) -> np.ndarray:
-    """Where `add_scatters` adds, after zeros were put there."""
+def room_for_sums(count: tuple[int, ...], n_features: int, dtype: np.dtype) -> np.ndarray:
+    """Where `add_scatters` adds, after zeros were put there; so many matrices, or rows of them."""
     size = up_to(n_features, width_of(np.empty(0, dtype)))
-    return np.empty((n_slots, size, size), dtype=dtype)
+    return np.empty((*count, size, size), dtype=dtype)
 
 
 def scatters_signature(number: Any) -> Any:

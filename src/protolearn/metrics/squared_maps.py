@@ -20,7 +20,7 @@ from protolearn.compiled import (
 )
 from protolearn.metrics.quadratic import MatrixDistances, fill_panel, put_linear, put_triangle, room_for_tiles
 from protolearn.metrics.scatter import add_products, fill_panels, multiplied_at_a_time
-from protolearn.partner import in_parts, run_both, types_by_halves
+from protolearn.partner import in_pieces, run_pieces, types_in_pieces
 from protolearn.prototypes import PrototypeSet
 from protolearn.tiles import ROWS, lanes_of, put_columns, put_product, room_for, up_to, width_of
 
@@ -39,7 +39,7 @@ def matrix_distances(prototypes: PrototypeSet) -> MatrixDistances:
     )
 
     arguments = theta, W, slot, found.matrices, found.linear, found.constants, found.tiles
-    in_parts(fill_distances_of_maps, distances_of_maps_by_halves, dtype, arguments, n_slots, theta.size * (d // 2))
+    in_pieces(fill_distances_of_map, distances_of_maps, dtype, arguments, n_slots, theta.size * (d // 2))
     return found
 
 
@@ -52,50 +52,44 @@ def _types_of_distances(number: Any) -> Any:
         matrix(number),  # Lambda m of each prototype m
         vector(number),  # m'Lambda m
         vector(number),  # tiles
-        types.int64,  # the first slot
-        types.int64,  # behind the last slot
+        types.int64,  # the slot
     )
 
 
 @compiled(_types_of_distances, fastmath=VECTORISED)
-def fill_distances_of_maps(theta, W, slot, matrices, linear, constants, tiles, begin, end):
-    """Lambda of some slots, and what of it concerns their prototypes."""
+def fill_distances_of_map(theta, W, slot, matrices, linear, constants, tiles, s):
+    """Lambda of a slot, and what of it concerns its prototypes."""
     n_rows, d, size = theta.shape[1], W.shape[1], up_to(W.shape[1], width_of(W))
     sums = np.empty((1, size, size), W.dtype)
     most = multiplied_at_a_time(sums)
     panels, as_they_are, rows = room_for(most * size, W), np.empty(0, W.dtype), numbered(n_rows)
     members, positions = np.empty(W.shape[0], np.int64), np.empty(W.shape, W.dtype)
     products = room_for_products(W.shape[0], W)
-    for s in range(begin, end):
-        for r in range(size):
-            for j in range(size):
-                sums[0, r, j] = 0
-        omega = theta[s]
-        for first in range(0, n_rows, most):
-            last = min(first + most, n_rows)
-            fill_panels(omega, rows, as_they_are, first, last, panels)
-            add_products(panels, panels, last - first, sums, 0)
-        complete(sums, matrices[s])
-        put_triangle(matrices[s], d, s, tiles)
-        count = take_members(W, slot, s, members, positions)
-        put_products(positions, count, matrices[s], products)
-        put_rows(products, members, count, linear)
-        for k in range(count):
-            constant = W.dtype.type(0)
-            for j in range(d):
-                constant += positions[k, j] * products[k, j]
-            constants[members[k]] = constant
-            put_linear(linear, members[k], theta.shape[0], tiles)
+    for r in range(size):
+        for j in range(size):
+            sums[0, r, j] = 0
+    omega = theta[s]
+    for first in range(0, n_rows, most):
+        last = min(first + most, n_rows)
+        fill_panels(omega, rows, as_they_are, first, last, panels)
+        add_products(panels, panels, last - first, sums, 0)
+    complete(sums, matrices[s])
+    put_triangle(matrices[s], d, s, tiles)
+    count = take_members(W, slot, s, members, positions)
+    put_products(positions, count, matrices[s], products)
+    put_rows(products, members, count, linear)
+    for k in range(count):
+        constant = W.dtype.type(0)
+        for j in range(d):
+            constant += positions[k, j] * products[k, j]
+        constants[members[k]] = constant
+        put_linear(linear, members[k], theta.shape[0], tiles)
 
 
-@compiled(lambda number: types_by_halves(_types_of_distances(number)))
-def distances_of_maps_by_halves(fill, theta, W, slot, matrices, linear, constants, tiles, begin, middle, end, box):
-    """`fill_distances_of_maps` for two parts of the slots."""
-    run_both(
-        box, fill,
-        theta, W, slot, matrices, linear, constants, tiles, begin, middle,
-        theta, W, slot, matrices, linear, constants, tiles, middle, end,
-    )  # fmt: skip
+@compiled(lambda number: types_in_pieces(_types_of_distances(number)))
+def distances_of_maps(fill, theta, W, slot, matrices, linear, constants, tiles, n_slots, box):
+    """`fill_distances_of_map` for each slot."""
+    run_pieces(box, fill, n_slots, theta, W, slot, matrices, linear, constants, tiles)
 
 
 @inline
@@ -123,7 +117,7 @@ def gradient_of_sums(
     by_positions, by_theta = np.empty(W.shape, dtype=dtype), np.empty_like(theta)
 
     arguments = first, mass, scatter, W, theta, matrices, slot, by_positions, by_theta
-    in_parts(fill_gradient, gradient_by_halves, dtype, arguments, len(theta), scatter.size * theta.shape[1])
+    in_pieces(fill_gradient, gradient_of_maps, dtype, arguments, len(theta), scatter.size * theta.shape[1])
     return by_positions, by_theta
 
 
@@ -138,14 +132,13 @@ def _types_of_gradient(number: Any) -> Any:
         vector(types.int64),  # slot
         matrix(number),  # by the positions
         stack(number),  # by theta
-        types.int64,  # the first slot
-        types.int64,  # behind the last slot
+        types.int64,  # the slot
     )
 
 
 @compiled(_types_of_gradient)
-def fill_gradient(first, mass, scatter, W, theta, matrices, slot, by_positions, by_theta, begin, end):
-    """The gradient of some slots and of their prototypes.
+def fill_gradient(first, mass, scatter, W, theta, matrices, slot, by_positions, by_theta, s):
+    """The gradient of a slot and of its prototypes.
 
     The sum of c v v' is that of c x x', less x m' + m x' of each prototype m with x the sum of c (x - m / 2).
     """
@@ -157,33 +150,26 @@ def fill_gradient(first, mass, scatter, W, theta, matrices, slot, by_positions, 
     sums, whole = np.empty((1, size, size), W.dtype), np.empty((d, length_of_row(W)), W.dtype)
     members, rows = np.empty(n_prototypes, np.int64), numbered(max(n_prototypes, n_rows))
     as_they_are = np.empty(0, W.dtype)
-    for s in range(begin, end):
-        count = take_members(W, slot, s, members, positions)
-        take_sums(first, mass, members, count, positions, mixed, away)
-        fill_panels(positions, rows, as_they_are, 0, count, of_positions)
-        fill_panels(mixed, rows, as_they_are, 0, count, of_mixed)
-        put_twice(scatter[s], sums[0])
-        add_products(of_positions, of_mixed, count, sums, 0)
-        add_products(of_mixed, of_positions, count, sums, 0)
-        complete(sums, whole)
-        # A copy: of an array that is not written to, numba would compile all of it once more.
-        put_rows(theta[s], rows, n_rows, omega)
-        put_products(omega, n_rows, whole, products)
-        put_rows(products, rows, n_rows, by_theta[s])
-        put_products(away, count, matrices[s], products)
-        put_rows(products, members, count, by_positions)
+    count = take_members(W, slot, s, members, positions)
+    take_sums(first, mass, members, count, positions, mixed, away)
+    fill_panels(positions, rows, as_they_are, 0, count, of_positions)
+    fill_panels(mixed, rows, as_they_are, 0, count, of_mixed)
+    put_twice(scatter[s], sums[0])
+    add_products(of_positions, of_mixed, count, sums, 0)
+    add_products(of_mixed, of_positions, count, sums, 0)
+    complete(sums, whole)
+    # A copy: of an array that is not written to, numba would compile all of it once more.
+    put_rows(theta[s], rows, n_rows, omega)
+    put_products(omega, n_rows, whole, products)
+    put_rows(products, rows, n_rows, by_theta[s])
+    put_products(away, count, matrices[s], products)
+    put_rows(products, members, count, by_positions)
 
 
-@compiled(lambda number: types_by_halves(_types_of_gradient(number)))
-def gradient_by_halves(
-    fill, first, mass, scatter, W, theta, matrices, slot, by_positions, by_theta, begin, middle, end, box
-):  # fmt: skip
-    """`fill_gradient` for two parts of the slots."""
-    run_both(
-        box, fill,
-        first, mass, scatter, W, theta, matrices, slot, by_positions, by_theta, begin, middle,
-        first, mass, scatter, W, theta, matrices, slot, by_positions, by_theta, middle, end,
-    )  # fmt: skip
+@compiled(lambda number: types_in_pieces(_types_of_gradient(number)))
+def gradient_of_maps(fill, first, mass, scatter, W, theta, matrices, slot, by_positions, by_theta, n_slots, box):
+    """`fill_gradient` for each slot."""
+    run_pieces(box, fill, n_slots, first, mass, scatter, W, theta, matrices, slot, by_positions, by_theta)
 
 
 @inline

@@ -126,14 +126,12 @@ class SumsOfBlock:
         """Of one block."""
         return sums_of_block(self.prototypes, self.objective, X, y, weight)
 
-    def of_two(self, one: omega_block.Block, other: omega_block.Block) -> BlockSums | None:
-        """The sums over two blocks at the same time; None where that is left to threads of Python."""
+    def of_pieces(self, X: np.ndarray, y: np.ndarray, weight: np.ndarray, length: int) -> BlockSums | None:
+        """The sums over pieces of so many rows each, in one call; None where blocks are left to threads of Python."""
         if not omega_block.serves(self.prototypes, self.objective):
             return None
-        found = omega_block.value_and_moments_of_two(self.prototypes, self.objective, one, other)
-        if found is None:
-            return None
-        return BlockSums(*found, float(one[2].sum()) + float(other[2].sum()), n_blocks=2)
+        found = omega_block.value_and_moments_of_pieces(self.prototypes, self.objective, X, y, weight, length)
+        return None if found is None else BlockSums(*found, float(weight.sum()), n_blocks=-(-len(X) // length))
 
 
 def value_and_gradient(

@@ -31,13 +31,11 @@ from protolearn.metrics.quadratic import (
 from protolearn.metrics.scatter import add_scatters, room_for_sums, scatters_signature
 from protolearn.metrics.squared_maps import matrix_distances, numbered
 from protolearn.metrics.thin_maps import is_thin
-from protolearn.partner import BOX, by_two, run_both
+from protolearn.partner import BOX, in_company, run_pieces
 from protolearn.prototypes import PrototypeSet
 from protolearn.solvers.base import Objective
 from protolearn.solvers.kernels import pair_block, pair_block_signature
 
-# X, y and weight.
-Block = tuple[np.ndarray, np.ndarray, np.ndarray]
 Moments = tuple[np.ndarray, ...]
 
 
@@ -69,34 +67,36 @@ def value_and_moments(
     return sums_of_distances.of(dtype)(centred_X, D, prototypes.slot, *samples, add, *moments), moments
 
 
-def value_and_moments_of_two(
-    prototypes: PrototypeSet, objective: Objective, one: Block, other: Block
+def value_and_moments_of_pieces(
+    prototypes: PrototypeSet, objective: Objective, X: np.ndarray, y: np.ndarray, weight: np.ndarray, length: int
 ) -> tuple[float, Moments] | None:
-    """As `value_and_moments`, the sums over two blocks; None where it takes more than one call for each."""
-    found = [_arguments(prototypes, objective, *block) for block in (one, other)]
-    if found[0] is None or found[1] is None:
+    """As `value_and_moments`, the sums over pieces of so many rows; None where it takes more than one call for each."""
+    n_pieces = -(-len(X) // length)
+    found = _arguments(prototypes, objective, X, y, weight, n_pieces)
+    if found is None:
         return None
+    arguments, moments = found
     dtype = prototypes.positions.dtype
-    arguments, moments = zip(*found, strict=True)
-    _, y, weight = other
-    value = by_two(
-        sums_of_two, dtype, pair_sums.argument(dtype), *arguments[0], arguments[1][0], y, weight, *moments[1]
-    )
-    return value, moments[0]
+    sums = pair_sums.argument(dtype), sums_of_piece.argument(dtype)
+    return in_company(sums_of_pieces, dtype, *sums, *arguments, length), tuple(part[0] for part in moments)
 
 
-def _room_for_moments(prototypes: PrototypeSet) -> Moments:
+def _room_for_moments(prototypes: PrototypeSet, n_pieces: int | None = None) -> Moments:
+    """Those of a block, or of each of some pieces."""
     positions = prototypes.positions
     n, d = positions.shape
-    return (
-        np.empty_like(positions),
-        np.empty(n, dtype=positions.dtype),
-        room_for_sums(len(prototypes.theta), d, positions.dtype),
-    )
+    pieces = () if n_pieces is None else (n_pieces,)
+    first, mass = np.empty((*pieces, n, d), positions.dtype), np.empty((*pieces, n), positions.dtype)
+    return first, mass, room_for_sums((*pieces, len(prototypes.theta)), d, positions.dtype)
 
 
 def _arguments(
-    prototypes: PrototypeSet, objective: Objective, X: np.ndarray, y: np.ndarray, weight: np.ndarray
+    prototypes: PrototypeSet,
+    objective: Objective,
+    X: np.ndarray,
+    y: np.ndarray,
+    weight: np.ndarray,
+    n_pieces: int | None = None,
 ) -> tuple[tuple[Any, ...], Moments] | None:
     """What `pair_sums` gets, and the moments among it; None where distances come from bounds."""
     dtype, metric = prototypes.positions.dtype, objective.metric
@@ -104,7 +104,7 @@ def _arguments(
     if metric.bounds(prototypes, objective.kept) is not None:
         return None
     forms: MatrixDistances = prototypes.derived(matrix_distances)
-    moments = _room_for_moments(prototypes)
+    moments = _room_for_moments(prototypes, n_pieces)
     samples = samples_of_block(objective, y, weight, prototypes.labels, dtype)
     centred_X = np.ascontiguousarray(centred(X, prototypes)[0])
     fill, add = fill_distances.argument(dtype), add_scatters.argument(dtype)
@@ -174,33 +174,66 @@ def pair_sums(
     return value
 
 
+def _types_with_pieces(number: Any) -> tuple[Any, ...]:
+    """What sums over pieces get: the arguments of `pair_sums`, with moments of each piece, and how long these are."""
+    return (
+        FunctionOf(_types_of_sums(number)),
+        *_types_of_sums(number).args[:-3],
+        stack(number),  # sums of c x of each piece
+        matrix(number),  # sums of c
+        types.Array(number, 4, "C"),  # sums of c x x' of each slot
+        types.int64,  # rows of a piece
+    )
+
+
+def _types_of_piece(number: Any) -> Any:
+    return types.void(
+        *_types_with_pieces(number),
+        vector(types.float64),  # values
+        types.int64,  # piece
+    )
+
+
+@compiled(_types_of_piece)
+def sums_of_piece(
+    sums, X, fill, tiles, constants, slot, n_matrices, take, y, weight, labels, loss, parameters, add, first, mass,
+    scatter, length, values, piece,
+):  # fmt: skip
+    """`pair_sums` of the rows of one piece."""
+    rows = slice(piece * length, min((piece + 1) * length, X.shape[0]))
+    values[piece] = sums(
+        X[rows], fill, tiles, constants, slot, n_matrices, take, y[rows], weight[rows], labels, loss, parameters, add,
+        first[piece], mass[piece], scatter[piece],
+    )  # fmt: skip
+
+
 @compiled(
     lambda number: types.float64(
-        FunctionOf(_types_of_sums(number)),
-        *_types_of_sums(number).args,
-        constant_matrix(number),  # X of the other block
-        vector(types.int64),  # its y
-        vector(types.float64),  # its weight
-        *_types_of_moments(number)[1:],
+        _types_with_pieces(number)[0],
+        FunctionOf(_types_of_piece(number)),
+        *_types_with_pieces(number)[1:],
         BOX,
     )
 )
-def sums_of_two(
-    sums, X, fill, tiles, constants, slot, n_matrices, take, y, weight, labels, loss, parameters, add, first, mass,
-    scatter, other_X, other_y, other_weight, other_first, other_mass, other_scatter, box,
+def sums_of_pieces(
+    sums, of_piece, X, fill, tiles, constants, slot, n_matrices, take, y, weight, labels, loss, parameters, add, first,
+    mass, scatter, length, box,
 ):  # fmt: skip
-    """`pair_sums` of two blocks, the sums of both in place of the first."""
-    value, other_value = run_both(
-        box, sums,
-        X, fill, tiles, constants, slot, n_matrices, take, y, weight, labels, loss, parameters, add,
-        first, mass, scatter,
-        other_X, fill, tiles, constants, slot, n_matrices, take, other_y, other_weight, labels, loss, parameters, add,
-        other_first, other_mass, other_scatter,
+    """`pair_sums` of all rows; the moments of the first piece become those of all."""
+    n_pieces = first.shape[0]
+    values = np.empty(n_pieces)
+    run_pieces(
+        box, of_piece, n_pieces,
+        sums, X, fill, tiles, constants, slot, n_matrices, take, y, weight, labels, loss, parameters, add, first, mass,
+        scatter, length, values,
     )  # fmt: skip
-    add_numbers(other_first.reshape(-1), first.reshape(-1))
-    add_numbers(other_mass, mass)
-    add_numbers(other_scatter.reshape(-1), scatter.reshape(-1))
-    return value + other_value
+    value = values[0]
+    for piece in range(1, n_pieces):
+        value += values[piece]
+        add_numbers(first[piece].reshape(-1), first[0].reshape(-1))
+        add_numbers(mass[piece], mass[0])
+        add_numbers(scatter[piece].reshape(-1), scatter[0].reshape(-1))
+    return value
 
 
 @compiled(

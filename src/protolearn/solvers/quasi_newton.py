@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import types
 
-from protolearn.compiled import VECTORISED, aligned_empty, compiled, inline, matrix, vector, vectorised
+from protolearn.compiled import VECTORISED, aligned_empty, compiled, inline, matrix, stack, vector, vectorised
 from protolearn.function_arguments import FunctionOf
 from protolearn.lanes import three_products
-from protolearn.partner import BOX, by_two, run_both
+from protolearn.partner import BOX, in_company, run_pieces
 from protolearn.tiles import room_for, up_to
 
 # As many pairs of steps as scipy keeps; half of them where a vector has so many numbers that all of them would not stay
@@ -26,7 +26,7 @@ _LEAST_CURVATURE = 1e-12
 # Sufficient decrease and curvature of the weak Wolfe conditions.
 _DECREASE, _CURVATURE = 1e-4, 0.9
 _MOST_TRIES = 20
-# Numbers of a vector that are worked on at a time: four vectors of them stay in the first-level cache.
+# Numbers of a vector that are worked on at a time, by one of two threads: four of them stay in the first-level cache.
 _AT_A_TIME = 2048
 # Numbers of all steps from which two threads take less time than one.
 _WORTH_TWO = 100_000
@@ -74,7 +74,7 @@ class Memory:
             del self._order[0]
         row = next(row for row in range(self.size) if row not in self._order)
         rows = np.array([*self._order, row])
-        step_squares = by_two(
+        step_squares = in_company(
             meet, self.dtype, meet_part.argument(self.dtype), direction, length, before, after, self._steps,
             self._changes, rows, self._products, self._squares, self._with_slope, worth=self._worth_two,
         )  # fmt: skip
@@ -92,7 +92,7 @@ class Memory:
             meet_slope.of(self.dtype)(*pairs, slope, self._with_slope)
             self._slope = slope
         found = np.empty_like(slope)
-        by_two(
+        in_company(
             fill_direction, self.dtype, fill_part.argument(self.dtype), *pairs, self._products, self._squares,
             self._with_slope, slope, found, worth=self._worth_two,
         )  # fmt: skip
@@ -119,15 +119,14 @@ def _types_of_meeting(number: Any) -> tuple[Any, ...]:
 def _types_of_part(number: Any) -> Any:
     return types.void(
         *_types_of_meeting(number),
-        matrix(types.float64),  # inner products of each pair
-        types.int64,  # begin
-        types.int64,  # end
+        stack(types.float64),  # inner products of each pair, of each piece
+        types.int64,  # piece
     )
 
 
 @compiled(_types_of_part, fastmath=VECTORISED)
-def meet_part(direction, length, before, after, steps, changes, rows, found, begin, end):
-    """Fill a part of a new step s and change y of the slope g; what its inner products with each pair add up to.
+def meet_part(direction, length, before, after, steps, changes, rows, products, piece):
+    """Fill a piece of a new step s and change y of the slope g, and its inner products with each pair.
 
     Of a pair s_i, y_i: s_i'y, s_i'g, s_i's, y_i'y, y_i'g, y_i's.
     """
@@ -137,21 +136,17 @@ def meet_part(direction, length, before, after, steps, changes, rows, found, beg
     new = rows[last]
     factor = steps.dtype.type(length)
     slope = room_for(_AT_A_TIME, after)
-    # A part that stays in the first-level cache at a time.
-    for first in range(begin, end, _AT_A_TIME):
-        count, s = min(_AT_A_TIME, end - first), new * length_of_row + first
-        part = slice(first, first + count)
-        fill(direction[part], factor, before[part], after[part], steps[new, part], changes[new, part], slope)
-        for p in range(last + 1):
-            at = rows[p] * length_of_row + first
-            a, b, c = three_products(of_steps, at, of_changes, s, slope, 0, of_steps, s, count)
-            d, e, f = three_products(of_changes, at, of_changes, s, slope, 0, of_steps, s, count)
-            found[p, 0] += a
-            found[p, 1] += b
-            found[p, 2] += c
-            found[p, 3] += d
-            found[p, 4] += e
-            found[p, 5] += f
+    found, first = products[piece], piece * _AT_A_TIME
+    count, s = min(_AT_A_TIME, after.shape[0] - first), new * length_of_row + first
+    part = slice(first, first + count)
+    fill(direction[part], factor, before[part], after[part], steps[new, part], changes[new, part], slope)
+    for p in range(last + 1):
+        at = rows[p] * length_of_row + first
+        with_step = three_products(of_steps, at, of_changes, s, slope, 0, of_steps, s, count)
+        with_change = three_products(of_changes, at, of_changes, s, slope, 0, of_steps, s, count)
+        for i in range(3):
+            found[p, i] = with_step[i]
+            found[p, 3 + i] = with_change[i]
 
 
 @compiled(
@@ -166,30 +161,29 @@ def meet_part(direction, length, before, after, steps, changes, rows, found, beg
 )
 def meet(part, direction, length, before, after, steps, changes, rows, products, squares, with_slope, box):
     """Fill a new step and change of the slope, and all inner products with them and with the slope; s's of the new."""
-    n, count = after.shape[0], rows.shape[0]
-    one, other = np.zeros((count, 6)), np.zeros((count, 6))
-    middle = middle_of(n)
-    run_both(
-        box, part,
-        direction, length, before, after, steps, changes, rows, one, 0, middle,
-        direction, length, before, after, steps, changes, rows, other, middle, n,
-    )  # fmt: skip
+    count, n_pieces = rows.shape[0], pieces_of(after.shape[0])
+    found = np.empty((n_pieces, count, 6))
+    run_pieces(box, part, n_pieces, direction, length, before, after, steps, changes, rows, found)
+    for piece in range(1, n_pieces):
+        for p in range(count):
+            for i in range(6):
+                found[0, p, i] += found[piece, p, i]
     new = rows[count - 1]
     for p in range(count):
         row = rows[p]
-        products[row, new] = one[p, 0] + other[p, 0]
-        with_slope[row, 0] = one[p, 1] + other[p, 1]
+        products[row, new] = found[0, p, 0]
+        with_slope[row, 0] = found[0, p, 1]
         if p < count - 1:
-            products[new, row] = one[p, 5] + other[p, 5]
-        squares[row, new] = squares[new, row] = one[p, 3] + other[p, 3]
-        with_slope[row, 1] = one[p, 4] + other[p, 4]
-    return one[count - 1, 2] + other[count - 1, 2]
+            products[new, row] = found[0, p, 5]
+        squares[row, new] = squares[new, row] = found[0, p, 3]
+        with_slope[row, 1] = found[0, p, 4]
+    return found[0, count - 1, 2]
 
 
 @inline
-def middle_of(n):
-    """Where the second half of a vector begins: with what is worked on at a time, or with a cache line."""
-    return up_to(n // 2, _AT_A_TIME if n >= 4 * _AT_A_TIME else _IN_LINES) if n > _IN_LINES else n
+def pieces_of(n):
+    """How many pieces a vector has."""
+    return (n + _AT_A_TIME - 1) // _AT_A_TIME
 
 
 @compiled(
@@ -239,23 +233,19 @@ def _types_of_filling(number: Any) -> Any:
         vector(types.float64),  # factors of y
         vector(number),  # g
         vector(number),  # out
-        types.int64,  # begin
-        types.int64,  # end
+        types.int64,  # piece
     )
 
 
 @compiled(_types_of_filling, fastmath=VECTORISED)
-def fill_part(steps, changes, order, of_slope, of_steps, of_changes, g, out, begin, end):
-    """A part of a sum of multiples of g and of all steps and changes."""
+def fill_part(steps, changes, order, of_slope, of_steps, of_changes, g, out, piece):
+    """A piece of a sum of multiples of g and of all steps and changes."""
     number = g.dtype.type
-    for first in range(begin, end, _AT_A_TIME):
-        part = slice(first, min(first + _AT_A_TIME, end))
-        some = out[part]
-        put_multiple(g[part], number(of_slope), some)
-        for p in range(order.shape[0]):
-            add_multiples(
-                steps[order[p], part], number(of_steps[p]), changes[order[p], part], number(of_changes[p]), some
-            )
+    part = slice(piece * _AT_A_TIME, min((piece + 1) * _AT_A_TIME, g.shape[0]))
+    some = out[part]
+    put_multiple(g[part], number(of_slope), some)
+    for p in range(order.shape[0]):
+        add_multiples(steps[order[p], part], number(of_steps[p]), changes[order[p], part], number(of_changes[p]), some)
 
 
 @compiled(
@@ -298,13 +288,7 @@ def fill_direction(part, steps, changes, order, products, squares, with_slope, g
         for o in range(p):
             product += forth[o] * products[order[o], i]
         forth[p] = back[p] - product / products[i, i]
-    n = g.shape[0]
-    middle = middle_of(n)
-    run_both(
-        box, part,
-        steps, changes, order, -scale, forth, shares, g, out, 0, middle,
-        steps, changes, order, -scale, forth, shares, g, out, middle, n,
-    )  # fmt: skip
+    run_pieces(box, part, pieces_of(g.shape[0]), steps, changes, order, -scale, forth, shares, g, out)
 
 
 @vectorised
