@@ -11,7 +11,10 @@ from typing import Any
 
 @contextmanager
 def heard_in_any_case() -> Iterator[Callable[[], None]]:
-    """Ctrl-C, and what raises it again: where it comes while Python clears away an object of LLVM's, it is lost."""
+    """Ctrl-C, and what raises it again: where it comes while Python clears away an object of LLVM's, it is lost.
+
+    Where it comes in a callback of LLVM's, numba misses what that was to bring and raises another error: then too.
+    """
     asked: list[int] = []
 
     def note_and_raise(number: int, frame: Any) -> None:
@@ -30,6 +33,9 @@ def heard_in_any_case() -> Iterator[Callable[[], None]]:
     signal.signal(signal.SIGINT, note_and_raise)
     try:
         yield end_if_asked
+    except Exception:
+        end_if_asked()
+        raise
     finally:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
