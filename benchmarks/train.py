@@ -68,12 +68,9 @@ CASE = Case(
     16 components, which are of a busy hour and of older code. There the fastest peer of LGMLVQ on made is
     sklvq with a matrix a class, and ours is that too. Against prototorch, which is more accurate, counts
     ours with a matrix a prototype and slope 2: in quieter minutes, not in one run, 0.59 us against 33, 56
-    times. Two rows of the Xeon are not met. LOGM's epoch at 200 prototypes is 1.3 times as fast there as on
-    the EPYC, and sgemm 1.65 times: two fifths of the epoch are one product at that speed, a fifth is
-    distances that are measured again, the rest searches and steps. LGMLVQ on digits takes 1.04 us: 0.43 for
-    the sums on two cores, of which 0.24 is work at the speed of sgemm, 0.12 for ten matrices of 64 x 64,
-    0.09 for the gradient, 0.18 for L-BFGS on 44,000 variables, 0.07 for what a fit does before its first
-    iteration, and the rest between them.
+    times. LOGM's epoch at 200 prototypes or more does less than it counts: distances are bounded by
+    products of 16-bit integers, of which the Xeon multiplies twice as many a second as of float32, and only
+    prototypes that may be the nearest are measured.
     """,
     packages=("threadpoolctl",),
 )
