@@ -105,18 +105,15 @@ def put_triangle(matrix, d, s, out):
     at = s * size_of_triangle(d)
     zero, two = out.dtype.type(0), out.dtype.type(2)
     for first in range(0, d, ROWS):
-        end = min(first + ROWS, d)
+        begin = 0
         # x_j x_k and x_k x_j share a coefficient.
-        if end == first + ROWS:
+        if first + ROWS <= d:
             # As many at a time as the compiler knows: it takes one instruction for all.
             for k in range(first):
                 for r in range(ROWS):
                     out[at + k * ROWS + r] = two * matrix[k, first + r]
-        else:
-            for k in range(first):
-                for r in range(ROWS):
-                    out[at + k * ROWS + r] = two * matrix[k, first + r] if first + r < d else zero
-        for k in range(first, first + ROWS):
+            begin = first
+        for k in range(begin, first + ROWS):
             for r in range(ROWS):
                 j = first + r
                 out[at + k * ROWS + r] = zero if j < k or j >= d else matrix[k, j] if j == k else two * matrix[k, j]

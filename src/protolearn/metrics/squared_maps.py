@@ -37,7 +37,6 @@ def matrix_distances(prototypes: PrototypeSet) -> MatrixDistances:
         slot=slot,
         tiles=room_for_tiles(n_slots, len(W), d, dtype),
     )
-
     arguments = theta, W, slot, found.matrices, found.linear, found.constants, found.tiles
     in_pieces(fill_distances_of_map, distances_of_maps, dtype, arguments, n_slots, theta.size * (d // 2))
     return found

@@ -65,15 +65,6 @@ def _distance(X, n, W, i):
 
 
 @vectorised
-def _squared_norm(A, n, origin):
-    total = A.dtype.type(0)
-    for j in range(A.shape[1]):
-        v = A[n, j] - origin[j]
-        total += v * v
-    return total
-
-
-@vectorised
 def _move(X, n, W, i, share):
     for j in range(X.shape[1]):
         W[i, j] += share * (X[n, j] - W[i, j])
@@ -86,7 +77,7 @@ def _put_integers(A, n, origin, unit, out, at):
     # Above zero, where to cut off is to round down.
     above = number(32768.5)
     for j in range(A.shape[1]):
-        out[at, j] = np.int16(np.int32((A[n, j] - origin[j]) * factor + above) - np.int32(32768))
+        out[at, j] = np.int16(np.int32((A[n, j] - origin[0, j]) * factor + above) - np.int32(32768))
 
 
 @vectorised
@@ -164,13 +155,13 @@ def ahead_epoch(X, rows, y, share, eta, slope, W, starts, limit, loss, parameter
     # At first, all prototypes are where they have not been.
     moved = np.arange(max(n, 2 * _AHEAD))
     n_moved = n
-    origin = np.zeros(d, X.dtype)
+    origin = np.zeros((1, d), X.dtype)
     for i in range(n):
         for j in range(d):
-            origin[j] += W[i, j] / number(n)
+            origin[0, j] += W[i, j] / number(n)
     largest = number(0)
     for j in range(d):
-        largest = max(largest, abs(origin[j]))
+        largest = max(largest, abs(origin[0, j]))
     # The farthest prototype from the origin, squared, and the farthest that integers can be.
     farthest = horizon = number(0)
     alpha = parameters[1]
@@ -178,7 +169,7 @@ def ahead_epoch(X, rows, y, share, eta, slope, W, starts, limit, loss, parameter
     for begin in range(0, n_rows, _AHEAD):
         for p in range(n_moved):
             i = moved[p]
-            squared[i] = _squared_norm(W, i, origin)
+            squared[i] = _distance(W, i, origin, 0)
             base[i] = squared[i]
             delta[i] = 0
             farthest = max(farthest, squared[i])
@@ -198,7 +189,7 @@ def ahead_epoch(X, rows, y, share, eta, slope, W, starts, limit, loss, parameter
         count = min(_AHEAD, n_rows - begin)
         for m in range(count):
             row = rows[begin + m]
-            norms[m] = _squared_norm(X, row, origin)
+            norms[m] = _distance(X, row, origin, 0)
             unit_of_row = np.sqrt(norms[m]) / number(_LARGEST)
             factors[m] = number(-2) * unit_of_row * unit
             _put_integers(X, row, origin, unit_of_row, row_integers, m)
