@@ -237,6 +237,9 @@ class LaMaLVQ(PrototypeBase):
         return learned, judging
 
 
+_SlotProblem = tuple[int, np.ndarray, TripleProblem]
+
+
 class _Run:
     """The state of a fit: prototypes with their metrics, and the history."""
 
@@ -262,22 +265,31 @@ class _Run:
         self.margin = settings.margin * diagonal * np.sqrt(self.unit)
         self.history = History()
         self.message = ""
+        self.known: tuple[PrototypeSet, str, list[_SlotProblem]] | None = None
 
-    def problems(self, version: str) -> list[tuple[int, np.ndarray, TripleProblem]]:
-        """Slot, its prototypes, and their large margin problem with targets under the slot's metric."""
+    def problems(self, version: str) -> list[_SlotProblem]:
+        """Slot, its prototypes, and their large margin problem with targets under the slot's metric.
+
+        Those asked for last are kept until the prototypes move; no others are held meanwhile, for each has a copy of
+        the samples.
+        """
+        if self.known is None or self.known[0] is not self.prototypes or self.known[1] != version:
+            self.known = None
+            slots = np.unique(self.prototypes.slot)
+            self.known = self.prototypes, version, [self._problem(int(slot), version) for slot in slots]
+        return self.known[2]
+
+    def _problem(self, slot: int, version: str) -> _SlotProblem:
         P, k = self.prototypes, self.settings.n_neighbors
         numbers = {"margin": self.margin, "pull": 1.0, "push": 1.0}
-        result = []
-        for slot in np.unique(P.slot):
-            members = np.flatnonzero(P.slot == slot)
-            if version == "pattern":
-                centres = P.positions[members], P.labels[members], self.data.X, self.data.y, k
-                problem = TripleProblem.around_centres(*centres, **numbers)
-            else:
-                centres = P.positions[members], P.labels[members], P.positions, P.labels, k
-                problem = TripleProblem.around_centres(*centres, own=members, **numbers)
-            result.append((int(slot), members, problem.with_targets(P.theta[slot])))
-        return result
+        members = np.flatnonzero(P.slot == slot)
+        if version == "pattern":
+            centres = P.positions[members], P.labels[members], self.data.X, self.data.y, k
+            problem = TripleProblem.around_centres(*centres, **numbers)
+        else:
+            centres = P.positions[members], P.labels[members], P.positions, P.labels, k
+            problem = TripleProblem.around_centres(*centres, own=members, **numbers)
+        return slot, members, problem.with_targets(P.theta[slot])
 
     def position(self) -> None:
         """LVQ for `epochs` passes."""

@@ -271,10 +271,11 @@ class FactorSteps(_Steps, name="factor"):
         if not descent < 0:
             direction, descent = -self.slope, -float(np.vdot(self.slope, self.slope))
             self.memory.clear()
-        length = np.linalg.norm(direction)
-        if not length > 0:
-            return False
-        step = 1.0 if len(self.memory) else float(_FIRST_STEP * (np.linalg.norm(self.point) or 1.0) / length)
+            if not descent < 0:
+                return False
+        step = 1.0
+        if not len(self.memory):
+            step = float(_FIRST_STEP * (np.linalg.norm(self.point) or 1.0) / np.linalg.norm(direction))
         low, high = 0.0, np.inf
         best = None
         for _ in range(_TRIALS):

@@ -29,7 +29,8 @@ _BLOCK_NUMBERS, _BLOCK_COLUMNS = 1 << 18, 1 << 10
 _MOST_CANDIDATES = 1 << 25
 # float32 distances by |a|^2 - 2 a'b + |b|^2 are wrong by some 1e-7 of |a|^2 + |b|^2: look that much further.
 _ROUNDING = 4e-6
-_FLOAT32_LARGEST = 1e15
+# Squared lengths up to which they stay finite in float32.
+_FLOAT32_LARGEST = 1e30
 # A thread pays from so many multiply-adds of a search or a product, or so many numbers of the candidate pairs, on.
 _SEARCH_FOR_A_THREAD, _PRODUCT_FOR_A_THREAD, _SUMS_FOR_A_THREAD = 5e7, 5e7, 2e6
 
@@ -137,7 +138,7 @@ class TripleProblem:
 
     def threads_for(self, work: float, worth: float) -> int:
         """Threads for so much work, one for each `worth` of it."""
-        return int(min(max(work // worth, 1), self.threads))
+        return 1 if work < 2 * worth else int(min(work // worth, self.threads))
 
     def with_targets(self, omega: np.ndarray) -> TripleProblem:
         """The same problem with the k nearest points of each centre's class as its targets, the lowest row on a tie.
@@ -168,9 +169,10 @@ class TripleProblem:
         """Every point is a centre too: one distance serves both ends of a pair."""
         return self.centres is self.points
 
-    def other_class_chunks(self) -> Iterator[tuple[slice | np.ndarray, slice]]:
+    @cached_property
+    def other_class_chunks(self) -> list[tuple[np.ndarray, slice]]:
         """Blocks of centres of one class by points of others; of a mutual problem, each pair once."""
-        n = len(self.points)
+        n, found = len(self.points), []
         for code in np.unique(self.centre_labels):
             low, high = self.class_bounds.get(int(code), (0, 0))
             members = np.flatnonzero(self.centre_labels == code)
@@ -179,7 +181,8 @@ class TripleProblem:
                 height = max(_BLOCK_NUMBERS // width, 1)
                 for start in range(0, len(members), height):
                     for column in range(first, end, width):
-                        yield members[start : start + height], slice(column, min(column + width, end))
+                        found.append((members[start : start + height], slice(column, min(column + width, end))))
+        return found
 
 
 def row_parts(n: int, parts: int) -> list[slice]:
@@ -246,12 +249,11 @@ class Candidates:
     def sums(self, A: np.ndarray, B: np.ndarray, UA: np.ndarray, UB: np.ndarray, smooth: float = 0.0) -> Sums:
         """Sums over the candidates, with distances between rows of A and B and outer rows UA and UB."""
         problem = self.problem
-        edges, cost = target_edges(A, B, problem.targets, problem.margin)
-        furthest = edges.max(axis=1)
+        edges, furthest, cost = target_edges(A, B, problem.targets, problem.margin)
 
         def part(pairs: np.ndarray) -> tuple:
-            at_points = np.zeros_like(UB)
-            at_centres = at_points if problem.mutual else np.zeros_like(UA)
+            at_points = np.zeros(UB.shape, UB.dtype)
+            at_centres = at_points if problem.mutual else np.zeros(UA.shape, UA.dtype)
             weights = np.zeros(problem.targets.shape)
             found = push_sums(
                 A, B, UA, UB, pairs, problem.mutual, edges, furthest, problem.push, smooth,
@@ -283,13 +285,12 @@ def _search(problem: TripleProblem, A: np.ndarray, B: np.ndarray, reach: float) 
 
     A mutual pair is listed once, where either end is within the perimeter of the other.
     """
-    furthest = target_edges(A, B, problem.targets, problem.margin)[0].max(axis=1) * (1.0 + reach)
-    largest = max(np.abs(A).max(initial=0.0), np.abs(B).max(initial=0.0))
-    number: Any = np.float32 if largest < _FLOAT32_LARGEST else np.float64
-    A32, B32 = A.astype(number), B.astype(number)
-    a2, b2 = np.einsum("ij,ij->i", A32, A32), np.einsum("ij,ij->i", B32, B32)
-    # D < furthest, written for the matrix product alone: a'b > (a2 - furthest) / 2 + b2 / 2, less the rounding.
+    furthest = target_edges(A, B, problem.targets, problem.margin)[1] * (1.0 + reach)
+    a2, b2 = np.einsum("ij,ij->i", A, A), np.einsum("ij,ij->i", B, B)
     largest = max(a2.max(initial=0.0), b2.max(initial=0.0))
+    number: Any = np.float32 if largest < _FLOAT32_LARGEST else np.float64
+    A32, B32 = A.astype(number, copy=False), B.astype(number, copy=False)
+    # D < furthest, written for the matrix product alone: a'b > (a2 - furthest) / 2 + b2 / 2, less the rounding.
     rounding = _ROUNDING * (a2 + largest)
     limit = ((a2 - furthest - rounding) / 2).astype(number)
     half = (b2 / 2).astype(number)
@@ -306,7 +307,7 @@ def _search(problem: TripleProblem, A: np.ndarray, B: np.ndarray, reach: float) 
         return pairs[:count].copy()
 
     threads = problem.threads_for(float(len(A)) * len(B) * A.shape[1], _SEARCH_FOR_A_THREAD)
-    blocks = list(problem.other_class_chunks())
+    blocks = problem.other_class_chunks
     # A few blocks at a time, so that a search with too many pairs can end early.
     for first in range(0, len(blocks), 64):
         yield from in_threads(inside, blocks[first : first + 64], threads)
@@ -349,10 +350,10 @@ def list_inside(product, rows, low, limit, half, mutual, pairs):
 
 @_loop
 def target_edges(A, B, targets, margin):
-    """Distance to each target plus the margin, -inf where there is none; and the sum of the distances."""
+    """Distance to each target plus the margin, -inf where there is none; the largest of each centre; their sum."""
     n, k = targets.shape
     d = A.shape[1]
-    edges = np.full((n, k), -np.inf)
+    edges, furthest = np.full((n, k), -np.inf), np.full(n, -np.inf)
     total = 0.0
     for i in range(n):
         for t in range(k):
@@ -363,8 +364,9 @@ def target_edges(A, B, targets, margin):
                     v = A[i, f] - B[j, f]
                     s += v * v
                 edges[i, t] = s + margin
+                furthest[i] = max(furthest[i], edges[i, t])
                 total += s
-    return edges, total
+    return edges, furthest, total
 
 
 @_loop
