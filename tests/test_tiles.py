@@ -12,13 +12,16 @@ from numba import types
 from protolearn import tiles
 from protolearn.compiled import compiled, matrix, vector
 from protolearn.tiles import (
+    FEW_ROWS,
     ROWS,
     add_forms,
     add_multiple,
+    add_narrow_product,
     add_product,
     lanes_of,
     put_columns,
     put_distances,
+    put_few_distances,
     put_multiple,
     put_product,
     put_product_of_pairs,
@@ -32,6 +35,11 @@ NUMBERS = [np.dtype(np.float32), np.dtype(np.float64)]
 @compiled(lambda number: types.void(vector(number), vector(number), types.int64, vector(number)))
 def add_one_product(A, B, count, C):
     add_product(A, 3, ROWS + 2, B, 5, width_of(B), count, C, 1, 2 * width_of(C))
+
+
+@compiled(lambda number: types.void(vector(number), vector(number), types.int64, vector(number)))
+def add_one_narrow_product(A, B, count, C):
+    add_narrow_product(A, 3, ROWS + 2, B, 5, width_of(B), count, C, 1, 2 * width_of(C))
 
 
 @compiled(lambda number: types.void(vector(number), vector(number), types.int64, vector(number)))
@@ -86,17 +94,18 @@ def alike(function, dtype, *arguments):
 
 @pytest.mark.parametrize("dtype", NUMBERS)
 @pytest.mark.parametrize("count", [0, 1, 7, 40])
-def test_a_product_is_added_to_a_tile_and_to_nothing_else(count, dtype):
-    width = width_of(np.empty(0, dtype))
+@pytest.mark.parametrize(("add", "columns_of"), [(add_one_product, width_of), (add_one_narrow_product, lanes_of)])
+def test_a_product_is_added_to_a_tile_and_to_nothing_else(add, columns_of, count, dtype):
+    width, columns = (of(np.empty(0, dtype)) for of in (width_of, columns_of))
     A, B = random(3 + 40 * (ROWS + 2), dtype), random(5 + 40 * width, dtype, 1)
     before = random(1 + 2 * width * ROWS, dtype, 2)
-    after = alike(add_one_product, dtype, A, B, count, before)
-    left = A[3:].reshape(40, ROWS + 2)[:count, :ROWS]
+    after = alike(add, dtype, A, B, count, before)
+    left, right = A[3:].reshape(40, ROWS + 2)[:count, :ROWS], B[5:].reshape(40, width)[:count, :columns]
     expected = before.astype(np.float64)
-    expected[1:].reshape(ROWS, 2 * width)[:, :width] += left.T @ B[5:].reshape(40, width)[:count]
+    expected[1:].reshape(ROWS, 2 * width)[:, :columns] += left.T @ right
     np.testing.assert_allclose(after, expected, rtol=1e-4, atol=1e-4)
     outside = np.ones(len(before), dtype=bool)
-    outside[1:].reshape(ROWS, 2 * width)[:, :width] = False
+    outside[1:].reshape(ROWS, 2 * width)[:, :columns] = False
     np.testing.assert_array_equal(after[outside], before[outside])
 
 
@@ -186,22 +195,31 @@ def test_the_processor_that_numba_compiles_for_decides(monkeypatch):
     lambda number: types.void(matrix(number), vector(number), vector(types.int64), vector(number), matrix(number))
 )
 def put_some_distances(panel, A, slot, constants, D):
-    forms = panel[1]
-    put_distances(A, 3, panel, 5, forms, slot, constants, 2, D, 1, D.shape[1])
+    put_distances(A, 3, panel, 5, panel[1], slot, constants, 2, D, 1, D.shape[1])
+
+
+@compiled(
+    lambda number: types.void(matrix(number), vector(number), vector(types.int64), vector(number), matrix(number))
+)
+def put_distances_of_few(panel, A, slot, constants, D):
+    put_few_distances(A, 3, panel, 5, panel[1], slot, constants, 2, D, 1, D.shape[1])
 
 
 @pytest.mark.parametrize("dtype", NUMBERS)
-def test_distances_are_clipped_sums_of_forms_constants_and_products(dtype):
+@pytest.mark.parametrize(("put", "n_rows"), [(put_some_distances, ROWS), (put_distances_of_few, FEW_ROWS)])
+def test_distances_are_clipped_sums_of_forms_constants_and_products(put, n_rows, dtype):
     width = width_of(np.empty(0, dtype))
     panel, A = random((5, width), dtype), random(3 + 5 * ROWS, dtype, 1)
     panel[:, 4] = np.nan
     slot, constants = np.zeros(2 + ROWS, dtype=np.int64), random(2 + ROWS, dtype, 2)
-    after = alike(put_some_distances, dtype, panel, A, slot, constants, np.full((ROWS, width + 2), 7.0, dtype))
-    expected = A[3:].reshape(5, ROWS).T @ panel + constants[2:, None] + panel[1]
-    np.testing.assert_allclose(after[:, 1:-1], np.where(expected < 0, 0, expected), rtol=1e-4, atol=1e-5)
-    assert (after[:, 1:-1] == 0).any()
-    assert np.isnan(after[:, 5]).all()
+    after = alike(put, dtype, panel, A, slot, constants, np.full((ROWS, width + 2), 7.0, dtype))
+    expected = (A[3:].reshape(5, ROWS).T @ panel + constants[2:, None] + panel[1])[:n_rows]
+    measured = after[:n_rows, 1:-1]
+    np.testing.assert_allclose(measured, np.where(expected < 0, 0, expected), rtol=1e-4, atol=1e-5)
+    assert (measured == 0).any()
+    assert np.isnan(measured[:, 4]).all()
     assert (after[:, [0, -1]] == 7.0).all()
+    assert (after[n_rows:] == 7.0).all()
 
 
 _OTHER_SHAPE = """

@@ -307,8 +307,13 @@ def in_pieces(kernel: Compiled, shared: Compiled, dtype: Any, arguments: tuple, 
         of_piece = kernel.of(dtype)
         in_threads(lambda piece: of_piece(*arguments, piece), range(n), threads)
         return
-    worth = n > 1 and multiply_adds >= _WORTH_A_PARTNER
+    worth = n > 1 and worth_a_partner(multiply_adds)
     in_company(shared, dtype, kernel.argument(dtype), *arguments, n, worth=worth)
+
+
+def worth_a_partner(multiply_adds: float) -> bool:
+    """Whether a partner, if there is one, shortens so much work."""
+    return n_threads() > 1 and multiply_adds >= _WORTH_A_PARTNER
 
 
 def types_in_pieces(signature: Any) -> Any:

@@ -37,6 +37,8 @@ def _has(feature: str) -> bool:
 # The shape of a tile: rows, bytes of a vector, vectors side by side. The sums, one row of vectors and one number fit
 # into 32 registers of 64 bytes, 16 of 32 or 32 of 16; a processor with fewer takes longer and finds the same.
 ROWS, _VECTOR, _ACROSS = (8, 64, 2) if _has("avx512f") else (4, 32, 3) if _has("avx") else (4, 16, 4)
+# Rows of the last tile of some prototypes, where no more are left: it takes half of the time.
+FEW_ROWS = ROWS // 2
 # The instruction that multiplies pairs of 16-bit integers and adds the two products.
 _PAIRS = (
     {64: "llvm.x86.avx512.pmaddw.d.512", 32: "llvm.x86.avx2.pmadd.wd", 16: "llvm.x86.sse2.pmadd.wd"}[_VECTOR]
@@ -88,6 +90,12 @@ def add_product(A, a, step, B, b, next_one, count, C, c, row):
     _taken(C, c, row, ROWS, width_of(B))[:] += _product(A, a, step, B, b, next_one, count)
 
 
+def add_narrow_product(A, a, step, B, b, next_one, count, C, c, row):
+    """As `add_product`, v < `lanes_of`: where a tile crosses the diagonal and no more of it is wanted."""
+    lanes = lanes_of(B)
+    _taken(C, c, row, ROWS, lanes)[:] += _product(A, a, step, B, b, next_one, count)[:, :lanes]
+
+
 def put_product(A, a, step, B, b, next_one, count, C, c, row):
     """C[c + r row + v] = the sum of `add_product`."""
     _taken(C, c, row, ROWS, width_of(B))[:] = _product(A, a, step, B, b, next_one, count)
@@ -117,9 +125,18 @@ def put_distances(A, a, panel, count, forms, slot, constants, i, D, at, row):
 
     Rounding below zero is clipped; NaN stays NaN.
     """
+    _put_distances_of_rows(ROWS, A, a, panel, count, forms, slot, constants, i, D, at, row)
+
+
+def put_few_distances(A, a, panel, count, forms, slot, constants, i, D, at, row):
+    """As `put_distances`, r < FEW_ROWS."""
+    _put_distances_of_rows(FEW_ROWS, A, a, panel, count, forms, slot, constants, i, D, at, row)
+
+
+def _put_distances_of_rows(n_rows, A, a, panel, count, forms, slot, constants, i, D, at, row):
     width = width_of(panel)
     sums = _taken(A, a, ROWS, count, ROWS).T @ _taken(panel, 0, width, count, width)
-    for r in range(ROWS):
+    for r in range(n_rows):
         begin = slot[i + r] * width
         distances = sums[r] + (forms[begin : begin + width] + constants[i + r])
         _taken(D, at + r * row, 0, 1, width)[0] = np.where(distances < 0, 0, distances)
@@ -156,6 +173,7 @@ def lanes_of(X):
 
 
 @type_callable(add_product)
+@type_callable(add_narrow_product)
 @type_callable(put_product)
 @type_callable(put_product_of_pairs)
 def _type_of_product(context: Any) -> Callable:
@@ -168,6 +186,7 @@ def _type_of_add_forms(context: Any) -> Callable:
 
 
 @type_callable(put_distances)
+@type_callable(put_few_distances)
 def _type_of_put_distances(context: Any) -> Callable:
     return lambda A, a, panel, count, forms, slot, constants, i, D, at, row: types.none
 
@@ -193,6 +212,13 @@ _A, _N = types.Array, types.Integer
 @lower_builtin(add_product, _A, _N, _N, _A, _N, _N, _N, _A, _N, _N)
 def _add_product(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
     for vectors, more, C, at in _products(context, builder, signature, arguments):
+        vectors.store(builder.fadd(vectors.load(C, at), more), C, at)
+    return context.get_dummy_value()
+
+
+@lower_builtin(add_narrow_product, _A, _N, _N, _A, _N, _N, _N, _A, _N, _N)
+def _add_narrow_product(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
+    for vectors, more, C, at in _products(context, builder, signature, arguments, across=1):
         vectors.store(builder.fadd(vectors.load(C, at), more), C, at)
     return context.get_dummy_value()
 
@@ -224,13 +250,18 @@ def _plus_products_of_pairs(builder: ir.IRBuilder, total: Any, one: Any, other: 
 
 
 def _products(
-    context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any, plus: Callable = plus_product
+    context: Any,
+    builder: ir.IRBuilder,
+    signature: Any,
+    arguments: Any,
+    plus: Callable = plus_product,
+    across: int = _ACROSS,
 ) -> Iterator[tuple[Any, ...]]:
     """Each vector of the sums, and where its place in C is."""
     vectors = _Vectors(context, builder, signature.args[0].dtype)
     A, B, C = (vectors.numbers(signature.args[i], arguments[i]) for i in (0, 3, 7))
     _, a, step, _, b, next_one, count, _, c, row = arguments
-    for r, sums in enumerate(vectors.tile(A, a, step, B, b, next_one, count, plus)):
+    for r, sums in enumerate(vectors.tile(A, a, step, B, b, next_one, count, plus, across=across)):
         begin = builder.add(c, builder.mul(row, index(r)))
         for v, one in enumerate(sums):
             yield vectors, one, C, builder.add(begin, index(v * vectors.lanes))
@@ -255,11 +286,21 @@ def _add_forms(context: Any, builder: ir.IRBuilder, signature: Any, arguments: A
 
 @lower_builtin(put_distances, _A, _N, _A, _N, _A, _A, _A, _N, _A, _N, _N)
 def _put_distances(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
+    return _put_distances_to_rows(ROWS, context, builder, signature, arguments)
+
+
+@lower_builtin(put_few_distances, _A, _N, _A, _N, _A, _A, _A, _N, _A, _N, _N)
+def _put_few_distances(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
+    return _put_distances_to_rows(FEW_ROWS, context, builder, signature, arguments)
+
+
+def _put_distances_to_rows(n_rows: int, context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
     vectors = _Vectors(context, builder, signature.args[0].dtype)
     A, panel, forms, slot, constants, D = (vectors.numbers(signature.args[i], arguments[i]) for i in (0, 2, 4, 5, 6, 8))
     _, a, _, count, _, _, _, i, _, at, row = arguments
     zero = ir.Constant(vectors.type, [0.0] * vectors.lanes)
-    for r, sums in enumerate(vectors.tile(A, a, index(ROWS), panel, index(0), index(vectors.width), count)):
+    tile = vectors.tile(A, a, index(ROWS), panel, index(0), index(vectors.width), count, n_rows=n_rows)
+    for r, sums in enumerate(tile):
         place = builder.add(i, index(r))
         constant = vectors.spread(builder.load(builder.gep(constants, [place])))
         form = builder.mul(builder.load(builder.gep(slot, [place])), index(vectors.width))
@@ -359,20 +400,30 @@ class _Vectors:
         return self.mixed(self.builder.insert_element(none, number, index(0)), none, [0] * self.lanes)
 
     def tile(
-        self, A: Any, a: Any, step: Any, B: Any, b: Any, next_one: Any, count: Any, plus: Callable = plus_product
+        self,
+        A: Any,
+        a: Any,
+        step: Any,
+        B: Any,
+        b: Any,
+        next_one: Any,
+        count: Any,
+        plus: Callable = plus_product,
+        n_rows: int = ROWS,
+        across: int = _ACROSS,
     ) -> list[list[Any]]:
-        """The sums of `add_product`, in registers; `plus` adds a product to a sum."""
+        """The sums of `add_product`, or of some rows and vectors, in registers; `plus` adds a product to a sum."""
         builder = self.builder
         zero = ir.Constant(self.type, None)
         # Variables in memory, which LLVM turns into registers.
-        tile = [[cgutils.alloca_once(builder, self.type) for _ in range(_ACROSS)] for _ in range(ROWS)]
+        tile = [[cgutils.alloca_once(builder, self.type) for _ in range(across)] for _ in range(n_rows)]
         for sums in tile:
             for one in sums:
                 builder.store(zero, one)
         with cgutils.for_range(builder, count, intp=INDEX) as loop:
             left, right = builder.mul(loop.index, step), builder.mul(loop.index, next_one)
             begin = builder.add(b, right)
-            row = [self.load(B, builder.add(begin, index(v * self.lanes))) for v in range(_ACROSS)]
+            row = [self.load(B, builder.add(begin, index(v * self.lanes))) for v in range(across)]
             for r, sums in enumerate(tile):
                 at = builder.add(builder.add(a, left), index(r))
                 number = self.spread(builder.load(builder.gep(A, [at])))

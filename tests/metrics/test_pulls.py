@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from problems import ALL_METRICS, random_problem
+from protolearn import partner
 from protolearn.data import TrainingSet
 from protolearn.metrics import omega
 from protolearn.metrics.omega import Omega
@@ -187,6 +188,24 @@ def test_the_gradient_is_the_sum_of_those_of_the_samples(metric, n_features):
         by_theta[slot[i]] += 2.0 * omega @ (v.T * whole[:, i]) @ v
     for found, expected in zip(metric.gradient(data.X, prototypes, pull), (by_positions, by_theta), strict=True):
         np.testing.assert_allclose(found, expected, atol=1e-9 * n_features)
+
+
+@pytest.mark.parametrize("n_features", [3, 40, 70])
+@pytest.mark.parametrize("dtype", NUMBERS)
+def test_parts_of_a_gradient_are_the_same_numbers(n_features, dtype, monkeypatch):
+    """Those of one map and of many prototypes, by one thread and in two parts."""
+    rng = np.random.default_rng(0)
+    W, omega = rng.normal(size=(70, n_features)), rng.normal(size=(1, n_features, n_features))
+    prototypes = PrototypeSet(W, np.arange(70) % 2, omega, np.zeros(70, dtype=np.int64)).astype(dtype)
+    X, pull = rng.normal(size=(60, n_features)).astype(dtype), random_pull(60, 70, dtype)
+    found = []
+    for threads in (1, 2):
+        monkeypatch.setattr(partner, "n_threads", lambda threads=threads: threads)
+        monkeypatch.setattr(partner, "_WORTH_A_PARTNER", 0)
+        found.append(Omega().gradient(X, prototypes, pull))
+    for one, other in zip(*found, strict=True):
+        assert np.isfinite(one).all()
+        np.testing.assert_array_equal(one, other)
 
 
 def test_threads_do_not_change_a_sum_over_blocks(monkeypatch):

@@ -13,7 +13,18 @@ import numpy as np
 from numba import types
 
 from protolearn.compiled import aligned_empty, compiled, constant_matrix, inline, matrix, stack, vector
-from protolearn.tiles import ROWS, add_forms, lanes_of, put_columns, put_distances, room_for, up_to, width_of
+from protolearn.tiles import (
+    FEW_ROWS,
+    ROWS,
+    add_forms,
+    lanes_of,
+    put_columns,
+    put_distances,
+    put_few_distances,
+    room_for,
+    up_to,
+    width_of,
+)
 
 # Rows that are measured at a time: their distances to some prototypes stay in the cache.
 _ROWS_AT_A_TIME = 512
@@ -46,7 +57,8 @@ class MatrixDistances:
     def arguments(self) -> tuple[Any, ...]:
         """What `fill_distances` is called with after the rows; `argument_types` has its types."""
         n = len(self.slot)
-        constants, slot = np.zeros(up_to(n, ROWS), self.constants.dtype), np.zeros(up_to(n, ROWS), np.int64)
+        size = up_to(n, FEW_ROWS)
+        constants, slot = np.zeros(size, self.constants.dtype), np.zeros(size, np.int64)
         constants[:n], slot[:n] = self.constants, self.slot
         return self.tiles, constants, slot, len(self.matrices)
 
@@ -55,7 +67,7 @@ class MatrixDistances:
         dtype = np.result_type(X, self.matrices)
         if dtype != self.matrices.dtype:
             return self._astype(dtype).of(X)
-        D = np.empty((up_to(len(self.slot), ROWS), up_to(len(X), width_of(self.matrices))), dtype=dtype)
+        D = np.empty((up_to(len(self.slot), FEW_ROWS), up_to(len(X), width_of(self.matrices))), dtype=dtype)
         fill_distances.of(dtype)(np.ascontiguousarray(X, dtype=dtype), 0, len(X), *self.arguments, D)
         return np.ascontiguousarray(D[: len(self.slot), : len(X)])
 
@@ -68,7 +80,7 @@ def argument_types(number: Any) -> tuple[Any, ...]:
     """Those of `MatrixDistances.arguments`."""
     return (
         vector(number),  # tiles
-        vector(number),  # constants, and zeros up to a multiple of ROWS
+        vector(number),  # constants, and zeros up to a multiple of FEW_ROWS
         vector(types.int64),  # slot, and zeros
         types.int64,  # how many matrices there are
     )
@@ -136,7 +148,7 @@ def distances_signature(number: Any) -> Any:
         types.int64,  # the first row
         types.int64,  # behind the last row
         *argument_types(number),
-        matrix(number),  # D, one prototype a row: a multiple of ROWS rows, and of `width_of` columns
+        matrix(number),  # D, one prototype a row: a multiple of FEW_ROWS rows, and of `width_of` columns
     )
 
 
@@ -154,9 +166,12 @@ def fill_distances(X, begin, end, tiles, constants, slot, n_matrices, D):
         fill_panel(X, starts, panel)
         put_zeros(forms, 0)
         at = add_forms_of_panel(tiles, 0, n_matrices, d, panel, forms)
-        for i in range(0, constants.shape[0], ROWS):
+        whole = constants.shape[0] // ROWS * ROWS
+        for i in range(0, whole, ROWS):
             put_distances(tiles, at, panel, d, forms, slot, constants, i, D, i * n + first, n)
             at += d * ROWS
+        if whole < constants.shape[0]:
+            put_few_distances(tiles, at, panel, d, forms, slot, constants, whole, D, whole * n + first, n)
 
 
 @inline

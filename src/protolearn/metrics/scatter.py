@@ -14,7 +14,7 @@ from numba import types
 from protolearn.compiled import compiled, constant_matrix, inline, stack, vector
 from protolearn.metrics.pulls import Pull, entries_by_slot
 from protolearn.prototypes import PrototypeSet
-from protolearn.tiles import ROWS, add_product, put_multiple, room_for, up_to, width_of
+from protolearn.tiles import ROWS, add_narrow_product, add_product, lanes_of, put_multiple, room_for, up_to, width_of
 
 # Rows that are multiplied at a time: so many, or as many as have so many numbers, but not fewer than these.
 _ROWS_AT_A_TIME, _NUMBERS_AT_A_TIME, _FEWEST_ROWS = 160, 1 << 17, 64
@@ -94,6 +94,11 @@ def add_products(one, other, count, out, s):
     """out[s] += the sum of u v' over as many rows u of some panels and v of others, at least in the lower triangle."""
     size, width = out.shape[1], width_of(out)
     for first in range(0, size, width):
-        for j in range(first, size, ROWS):
-            at = j // width * width * count + j % width
-            add_product(one, at, width, other, first * count, width, count, out, (s * size + j) * size + first, size)
+        # Rows whose numbers up to the diagonal are in the first vector.
+        few = first + lanes_of(out) // ROWS * ROWS
+        for j in range(first, few, ROWS):
+            at, to = first * count + j - first, (s * size + j) * size + first
+            add_narrow_product(one, at, width, other, first * count, width, count, out, to, size)
+        for j in range(few, size, ROWS):
+            at, to = j // width * width * count + j % width, (s * size + j) * size + first
+            add_product(one, at, width, other, first * count, width, count, out, to, size)

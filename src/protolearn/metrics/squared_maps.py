@@ -20,7 +20,7 @@ from protolearn.compiled import (
 )
 from protolearn.metrics.quadratic import MatrixDistances, fill_panel, put_linear, put_triangle, room_for_tiles
 from protolearn.metrics.scatter import add_products, fill_panels, multiplied_at_a_time
-from protolearn.partner import in_pieces, run_pieces, types_in_pieces
+from protolearn.partner import in_pieces, run_pieces, types_in_pieces, worth_a_partner
 from protolearn.prototypes import PrototypeSet
 from protolearn.tiles import ROWS, lanes_of, put_columns, put_product, room_for, up_to, width_of
 
@@ -114,9 +114,11 @@ def gradient_of_sums(
     first, mass = first.astype(np.float64, copy=False), mass.astype(np.float64, copy=False)
     scatter = np.ascontiguousarray(scatter, dtype=dtype)
     by_positions, by_theta = np.empty(W.shape, dtype=dtype), np.empty_like(theta)
-
-    arguments = first, mass, scatter, W, theta, matrices, slot, by_positions, by_theta
-    in_pieces(fill_gradient, gradient_of_maps, dtype, arguments, len(theta), scatter.size * theta.shape[1])
+    multiply_adds = scatter.size * theta.shape[1]
+    # Parts of one slot, for a partner who would have none otherwise; what both do takes a third of what they share.
+    n_parts = 2 if len(theta) == 1 and worth_a_partner(multiply_adds) else 1
+    arguments = first, mass, scatter, W, theta, matrices, slot, by_positions, by_theta, n_parts
+    in_pieces(fill_gradient, gradient_of_maps, dtype, arguments, n_parts * len(theta), multiply_adds)
     return by_positions, by_theta
 
 
@@ -131,20 +133,22 @@ def _types_of_gradient(number: Any) -> Any:
         vector(types.int64),  # slot
         matrix(number),  # by the positions
         stack(number),  # by theta
-        types.int64,  # the slot
+        types.int64,  # how many parts a slot has
+        types.int64,  # the part, those of one slot after the other
     )
 
 
 @compiled(_types_of_gradient)
-def fill_gradient(first, mass, scatter, W, theta, matrices, slot, by_positions, by_theta, s):
-    """The gradient of a slot and of its prototypes.
+def fill_gradient(first, mass, scatter, W, theta, matrices, slot, by_positions, by_theta, n_parts, piece):
+    """The gradient of a slot and of its prototypes, or a part of their rows.
 
     The sum of c v v' is that of c x x', less x m' + m x' of each prototype m with x the sum of c (x - m / 2).
     """
-    n_prototypes, d, size = W.shape[0], W.shape[1], scatter.shape[1]
+    s, part = piece // n_parts, piece % n_parts
+    n_prototypes, d, size, width = W.shape[0], W.shape[1], scatter.shape[1], width_of(W)
     mixed, away = np.empty(W.shape, W.dtype), np.empty(W.shape, W.dtype)
     n_rows, positions = theta.shape[1], np.empty(W.shape, W.dtype)
-    products, omega = room_for_products(max(n_prototypes, n_rows), W), np.empty((n_rows, d), W.dtype)
+    some, products = np.empty((width, d), W.dtype), room_for_products(width, W)
     of_positions, of_mixed = room_for(n_prototypes * size, W), room_for(n_prototypes * size, W)
     sums, whole = np.empty((1, size, size), W.dtype), np.empty((d, length_of_row(W)), W.dtype)
     members, rows = np.empty(n_prototypes, np.int64), numbered(max(n_prototypes, n_rows))
@@ -157,18 +161,25 @@ def fill_gradient(first, mass, scatter, W, theta, matrices, slot, by_positions, 
     add_products(of_positions, of_mixed, count, sums, 0)
     add_products(of_mixed, of_positions, count, sums, 0)
     complete(sums, whole)
-    # A copy: of an array that is not written to, numba would compile all of it once more.
-    put_rows(theta[s], rows, n_rows, omega)
-    put_products(omega, n_rows, whole, products)
-    put_rows(products, rows, n_rows, by_theta[s])
-    put_products(away, count, matrices[s], products)
-    put_rows(products, members, count, by_positions)
+    # So few rows at a time that their products stay in the first-level cache. Copies: of an array that is not written
+    # to, numba would compile all of it once more.
+    for begin in range(part * width, n_rows, n_parts * width):
+        n = min(width, n_rows - begin)
+        put_rows(theta[s, begin : begin + n], rows, n, some)
+        put_products(some, n, whole, products)
+        put_rows(products, rows[begin:], n, by_theta[s])
+    for begin in range(part * width, count, n_parts * width):
+        n = min(width, count - begin)
+        put_products(away[begin:], n, matrices[s], products)
+        put_rows(products, members[begin:], n, by_positions)
 
 
 @compiled(lambda number: types_in_pieces(_types_of_gradient(number)))
-def gradient_of_maps(fill, first, mass, scatter, W, theta, matrices, slot, by_positions, by_theta, n_slots, box):
-    """`fill_gradient` for each slot."""
-    run_pieces(box, fill, n_slots, first, mass, scatter, W, theta, matrices, slot, by_positions, by_theta)
+def gradient_of_maps(
+    fill, first, mass, scatter, W, theta, matrices, slot, by_positions, by_theta, n_parts, n_pieces, box
+):
+    """`fill_gradient` for each part of each slot."""
+    run_pieces(box, fill, n_pieces, first, mass, scatter, W, theta, matrices, slot, by_positions, by_theta, n_parts)
 
 
 @inline
