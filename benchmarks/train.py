@@ -56,8 +56,8 @@ CASE = Case(
     ratio is that of the times of an epoch and sample: the fastest of the peers' settings against the
     fastest of ours that is no less accurate on the test set, and in the note against the fastest of ours in
     the peer's number type; where none is as accurate, our most accurate one, and then it is not met however
-    fast. Fits shorter than half a second are repeated for so long, online ones, which draw at random, for
-    two seconds and a half, and their mean is one measurement. A fit that would take too long, a minute or
+    fast. Fits shorter than two seconds are repeated for so long, on the Xeon for half a second, online ones,
+    which draw at random, for two and a half, and their mean is one measurement. A fit that would take too long, a minute or
     more and on the Xeon 4 to 12 seconds or more, was given fewer epochs, which the note says, and so are
     fewer rows. R counts the call alone; ours get a new seed for each fit, and the accuracy is the mean over
     the fits. LOGM and SVC: whole fits, start included; C 16 and gamma 2^-7 are the best of the paper's grid
