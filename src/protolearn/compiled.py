@@ -7,7 +7,7 @@ import importlib
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, update_wrapper
 from operator import attrgetter
 from typing import Any
 
@@ -23,8 +23,9 @@ VECTORISED = frozenset({"reassoc", "contract"})
 Signature = Any
 Choose = Callable[[Any], Signature]
 
-# For functions that others call by name: nothing calls them by their address, so they need no code for that.
-_WITHIN: dict[str, Any] = {"cache": True, "nogil": True, "no_cfunc_wrapper": True}
+# Nothing in C calls them; those that only compiled functions call by name need no code for Python to call them either.
+_OPTIONS: dict[str, Any] = {"nogil": True, "no_cfunc_wrapper": True}
+_WITHIN: dict[str, Any] = {**_OPTIONS, "cache": True, "no_cpython_wrapper": True}
 
 _NUMBER_TYPES = {np.dtype(np.float32): types.float32, np.dtype(np.float64): types.float64}
 
@@ -113,7 +114,7 @@ class Compiled:
         number = _NUMBER_TYPES[dtype]
         try:
             with _no_collections():
-                return njit(self.signature(number), cache=self.cache, nogil=True, fastmath=self.fastmath)(self.function)
+                return njit(self.signature(number), cache=self.cache, fastmath=self.fastmath, **_OPTIONS)(self.function)
         except NumbaError as error:
             reason = str(error).strip().splitlines()[0]
             raise ValueError(
@@ -192,8 +193,39 @@ def compiled(signature: Choose, *, fastmath: Any = False, name: str | None = Non
     return wrap
 
 
-inline = njit(**_WITHIN)
-"""For small helpers that compiled functions call by name."""
+class Helper:
+    """A small function that compiled functions call by name; Python runs it as it is.
 
-vectorised = njit(**_WITHIN, fastmath=set(VECTORISED))
-"""For small loops over numbers that compiled functions call by name."""
+    Numba compiles it as a part of those that call it. With code for Python to call it too, and for C, all compiling
+    takes a sixth longer.
+    """
+
+    def __init__(self, function: Callable, *, fastmath: Any = False) -> None:
+        self.py_func, self._fastmath = function, fastmath
+        update_wrapper(self, function)
+
+    @cached_property
+    def _by_name(self) -> Callable:
+        return njit(**_WITHIN, fastmath=self._fastmath)(self.py_func)
+
+    @property
+    def _numba_type_(self) -> Any:
+        """What numba sees where a compiled function calls this one."""
+        return typeof(self._by_name)
+
+    def __call__(self, *arguments: Any) -> Any:
+        """The plain function."""
+        return self.py_func(*arguments)
+
+    def __reduce__(self) -> tuple:
+        return _found, (self.__module__, self.__qualname__)
+
+
+def inline(function: Callable) -> Helper:
+    """Decorate a small helper that compiled functions call by name."""
+    return Helper(function)
+
+
+def vectorised(function: Callable) -> Helper:
+    """Decorate a small loop over numbers that compiled functions call by name."""
+    return Helper(function, fastmath=set(VECTORISED))

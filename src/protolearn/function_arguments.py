@@ -18,13 +18,14 @@ class FunctionOf(types.FunctionType):
 
 
 class Argument:
-    """A compiled function with its addresses: one for any caller, one for numba's, by which errors are passed on."""
+    """A compiled function with its address for numba's callers, by which errors are passed on; C has none."""
+
+    address = 0
 
     def __init__(self, function: Any, signature: Any) -> None:
         self._function = function
         self._numba_type_ = FunctionOf(signature)
         found = function.get_compile_result(signature)
-        self.address = found.library.get_pointer_to_function(found.fndesc.llvm_cfunc_wrapper_name)
         self.address_for_numba = found.library.get_pointer_to_function(found.fndesc.llvm_func_name)
 
     def __call__(self, *arguments: Any) -> Any:
