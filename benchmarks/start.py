@@ -184,9 +184,8 @@ CASE = Case(
     text="""
     Each figure from a process of its own. A cold start is the first use on a machine, when nothing has been
     compiled; a warm one is every later process. A later fit in the same process shows how much of it is
-    training. The ratio is the share of the time that is allowed. On the Xeon five estimators were
-    measured, one of them the slowest on the EPYC; all of them, on the EPYC and of older code, are in
-    benchmarks/results/start.csv. LaMaLVQ's warm start there is at its limit: 0.47 to 0.53 s from one
-    quarter of an hour to the next, more than half of it training.
+    training. The ratio is the share of the time that is allowed. On the EPYC all estimators were measured,
+    on the Xeon five of them, one of them the slowest, and with older code: LaMaLVQ's warm start was at its
+    limit there, 0.47 to 0.53 s from one quarter of an hour to the next, more than half of it training.
     """,
 )

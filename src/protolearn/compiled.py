@@ -7,7 +7,7 @@ import importlib
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cached_property, lru_cache, update_wrapper
+from functools import cached_property, lru_cache
 from operator import attrgetter
 from typing import Any
 
@@ -82,7 +82,39 @@ def _no_collections() -> Iterator[None]:
             gc.enable()
 
 
-class Compiled:
+class Helper:
+    """A function that compiled functions call by name; Python runs it as it is.
+
+    Numba compiles it as a part of those that call it. With code for Python to call it too, and for C, all compiling
+    takes a sixth longer.
+    """
+
+    def __init__(self, function: Callable, *, fastmath: Any = False, name: str | None = None) -> None:
+        self.function = getattr(function, "py_func", function)
+        self.fastmath = set(fastmath) if fastmath else False
+        self.__doc__ = self.function.__doc__
+        self.__name__ = name or self.function.__name__
+        self.__qualname__ = name or self.function.__qualname__
+        self.__module__ = self.function.__module__
+
+    @cached_property
+    def _by_name(self) -> Callable:
+        return njit(**_WITHIN, fastmath=self.fastmath)(self.function)
+
+    @property
+    def _numba_type_(self) -> Any:
+        """What numba sees where a compiled function calls this one by name."""
+        return typeof(self._by_name)
+
+    def __call__(self, *arguments: Any) -> Any:
+        """The plain function."""
+        return self.function(*arguments)
+
+    def __reduce__(self) -> tuple:
+        return _found, (self.__module__, self.__qualname__)
+
+
+class Compiled(Helper):
     """A plain function and the signature to compile it for, once a number type is known.
 
     Kernels receive losses and metrics as arguments. Numba's disk cache accepts that only where each such function
@@ -99,14 +131,8 @@ class Compiled:
         cache: bool = True,
         name: str | None = None,
     ) -> None:
-        self.function = getattr(function, "py_func", function)
-        self.signature = signature
-        self.fastmath = set(fastmath) if fastmath else False
-        self.cache = cache
-        self.__doc__ = self.function.__doc__
-        self.__name__ = name or self.function.__name__
-        self.__qualname__ = name or self.function.__qualname__
-        self.__module__ = self.function.__module__
+        super().__init__(function, fastmath=fastmath, name=name)
+        self.signature, self.cache = signature, cache
         self._for_number = lru_cache(maxsize=None)(self._compile)
         self._argument_for_number = lru_cache(maxsize=None)(self._as_argument)
 
@@ -121,19 +147,6 @@ class Compiled:
                 f"{self.__name__} does not compile with the signature {self.signature(number)}: {reason} "
                 "Write it with numbers and NumPy only."
             ) from error
-
-    @cached_property
-    def _by_name(self) -> Callable:
-        return njit(**_WITHIN, fastmath=self.fastmath)(self.function)
-
-    @property
-    def _numba_type_(self) -> Any:
-        """What numba sees where another compiled function calls this one by name."""
-        return typeof(self._by_name)
-
-    def __call__(self, *arguments: Any) -> Any:
-        """The plain function, for compiled functions that run as Python."""
-        return self.function(*arguments)
 
     def of(self, dtype: Any) -> Callable:
         """The function compiled for float32 or float64."""
@@ -151,7 +164,7 @@ class Compiled:
 
     def __reduce__(self) -> tuple:
         if _found(self.__module__, self.__qualname__) is self:
-            return _found, (self.__module__, self.__qualname__)
+            return super().__reduce__()
         return _rebuilt, (self.function, self.signature, self.fastmath, self.cache)
 
 
@@ -193,34 +206,6 @@ def compiled(signature: Choose, *, fastmath: Any = False, name: str | None = Non
     return wrap
 
 
-class Helper:
-    """A small function that compiled functions call by name; Python runs it as it is.
-
-    Numba compiles it as a part of those that call it. With code for Python to call it too, and for C, all compiling
-    takes a sixth longer.
-    """
-
-    def __init__(self, function: Callable, *, fastmath: Any = False) -> None:
-        self.py_func, self._fastmath = function, fastmath
-        update_wrapper(self, function)
-
-    @cached_property
-    def _by_name(self) -> Callable:
-        return njit(**_WITHIN, fastmath=self._fastmath)(self.py_func)
-
-    @property
-    def _numba_type_(self) -> Any:
-        """What numba sees where a compiled function calls this one."""
-        return typeof(self._by_name)
-
-    def __call__(self, *arguments: Any) -> Any:
-        """The plain function."""
-        return self.py_func(*arguments)
-
-    def __reduce__(self) -> tuple:
-        return _found, (self.__module__, self.__qualname__)
-
-
 def inline(function: Callable) -> Helper:
     """Decorate a small helper that compiled functions call by name."""
     return Helper(function)
@@ -228,4 +213,4 @@ def inline(function: Callable) -> Helper:
 
 def vectorised(function: Callable) -> Helper:
     """Decorate a small loop over numbers that compiled functions call by name."""
-    return Helper(function, fastmath=set(VECTORISED))
+    return Helper(function, fastmath=VECTORISED)

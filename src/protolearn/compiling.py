@@ -23,7 +23,7 @@ from numba.core import event
 from numba.core.caching import IndexDataCacheFile
 
 import protolearn
-from protolearn.compiled import Compiled
+from protolearn.compiled import Compiled, Helper
 from protolearn.interrupts import deaf_children, heard_in_any_case
 
 NUMBERS = ("float32", "float64")
@@ -84,7 +84,7 @@ def cost(one: Compiled) -> int:
             codes[code] = len(code.co_code)
             for name in code.co_names:
                 value = function.__globals__.get(name)
-                called = value.function if isinstance(value, Compiled) else getattr(value, "py_func", value)
+                called = value.function if isinstance(value, Helper) else getattr(value, "py_func", value)
                 if isinstance(called, FunctionType):
                     add(called)
 

@@ -59,7 +59,7 @@ def measure(x, W, D):
 def _measure(x, W, D):
     # The function itself, not one that calls it: a call within a call takes longer, for numba then counts who uses the
     # arrays, which made a sample at 50 prototypes and 32 features take a third longer.
-    return (distances_to_rows if W.layout == "C" else distances_to_columns).py_func
+    return (distances_to_rows if W.layout == "C" else distances_to_columns).function
 
 
 def _pair_epoch(X, rows, y, share, eta, slope, W, labels, starts, limit, loss, parameters, rates, cap, values):
