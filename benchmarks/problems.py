@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -43,7 +44,8 @@ def usps(quick: bool = False) -> tuple[str, Parts]:
         return "made", styles(200, 100)
     try:
         return "usps", load("usps").split()
-    except FileNotFoundError:
+    except FileNotFoundError as error:
+        print(f"  made data of its size in place of usps: {error}", file=sys.stderr, flush=True)
         return "made", styles(7291, 2007)
 
 

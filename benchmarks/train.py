@@ -65,7 +65,7 @@ CASE = Case(
     the training set that was held out (the paper does not print its choice), and libsvm trains a
     machine for each pair of classes. The Xeon has AVX-512; of the EPYCs, the one of LGMLVQ on usps and
     LVQ3 on made has AVX2 and no more. Both sides of a ratio are always of one machine and one run. On
-    the EPYC the epochs, GMLVQ and LGMLVQ on digits and made are of today's code, the other rows of
+    the EPYC RSLVQ on usps and made, LGMLVQ on usps, LVQ1, LVQ3 and the rows of 16 components are of
     older code. The Xeon was measured in quiet hours, but for the rows of 16 components, which are of a
     busy hour and of older code. There the fastest peer of LGMLVQ on made is sklvq with a matrix a
     class, and ours is that too. Against prototorch, which is more accurate (0.981), counts ours with a
