@@ -57,22 +57,22 @@ CASE = Case(
     settings against the fastest of ours that is no less accurate on the test set, and in the note
     against the fastest of ours in the peer's number type; where none is as accurate, our most accurate
     one, and then it is not met however fast. Fits shorter than two seconds are repeated for so long, on
-    the Xeon for half a second, online ones, which draw at random, for two and a half, and their mean is
-    one measurement. A fit that would take too long, 4 to 12 seconds or more, in older rows a minute,
-    was given fewer epochs, which the note says, and so are fewer rows. R counts the call alone; ours
-    get a new seed for each fit, and the accuracy is the mean over the fits. LOGM and SVC: whole fits,
-    start included; C 16 and gamma 2^-7 are the best of the paper's grid up to gamma 2^-5 on a fifth of
-    the training set that was held out (the paper does not print its choice), and libsvm trains a
-    machine for each pair of classes. The Xeon has AVX-512; of the EPYCs, the one of LGMLVQ on usps and
-    LVQ3 on made has AVX2 and no more. Both sides of a ratio are always of one machine and one run. On
-    the EPYC RSLVQ on usps and made, LGMLVQ on usps, LVQ1, LVQ3 and the rows of 16 components are of
-    older code. The Xeon was measured in quiet hours, but for the rows of 16 components, which are of a
-    busy hour and of older code. There the fastest peer of LGMLVQ on made is sklvq with a matrix a
-    class, and ours is that too. Against prototorch, which is more accurate (0.981), counts ours with a
-    matrix a prototype and slope 2 (0.981): in the same run 0.43 us against 37.0, 86 times. LOGM's epoch
-    at 200 prototypes or more does less than it counts: distances are bounded by products of 16-bit
-    integers, of which both processors multiply twice as many a second as of float32, and only
-    prototypes that may be the nearest are measured.
+    the Xeon and in rows of older code for half a second, online ones, which draw at random, for two and
+    a half, and their mean is one measurement. A fit that would take too long, 4 to 12 seconds or more,
+    in older rows a minute, was given fewer epochs, which the note says, and so are fewer rows. R counts
+    the call alone; ours get a new seed for each fit, and the accuracy is the mean over the fits. LOGM
+    and SVC: whole fits, start included; C 16 and gamma 2^-7 are the best of the paper's grid up to
+    gamma 2^-5 on a fifth of the training set that was held out (the paper does not print its choice),
+    and libsvm trains a machine for each pair of classes. The Xeon has AVX-512; of the EPYCs, the one of
+    LGMLVQ on usps and LVQ3 on made has AVX2 and no more. Both sides of a ratio are always of one
+    machine and one run. On the EPYC RSLVQ on usps and made, LGMLVQ on usps, LVQ1, LVQ3 and the rows of
+    16 components are of older code. The Xeon was measured in quiet hours, but for the rows of 16
+    components, which are of a busy hour and of older code. There the fastest peer of LGMLVQ on made is
+    sklvq with a matrix a class, and ours is that too. Against prototorch, which is more accurate
+    (0.981), counts ours with a matrix a prototype and slope 2 (0.981): in the same run 0.43 us against
+    37.0, 86 times. LOGM's epoch at 200 prototypes or more does less than it counts: distances are
+    bounded by products of 16-bit integers, of which both processors multiply twice as many a second as
+    of float32, and only prototypes that may be the nearest are measured.
     """,
     packages=("threadpoolctl",),
 )

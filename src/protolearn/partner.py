@@ -313,7 +313,7 @@ def in_pieces(kernel: Compiled, shared: Compiled, dtype: Any, arguments: tuple, 
 
 def worth_a_partner(multiply_adds: float) -> bool:
     """Whether a partner, if there is one, shortens so much work."""
-    return n_threads() > 1 and multiply_adds >= _WORTH_A_PARTNER
+    return multiply_adds >= _WORTH_A_PARTNER and n_threads() > 1
 
 
 def types_in_pieces(signature: Any) -> Any:

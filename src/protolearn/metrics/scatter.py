@@ -94,11 +94,10 @@ def add_products(one, other, count, out, s):
     """out[s] += the sum of u v' over as many rows u of some panels and v of others, at least in the lower triangle."""
     size, width = out.shape[1], width_of(out)
     for first in range(0, size, width):
-        # Rows whose numbers up to the diagonal are in the first vector.
-        few = first + lanes_of(out) // ROWS * ROWS
-        for j in range(first, few, ROWS):
-            at, to = first * count + j - first, (s * size + j) * size + first
-            add_narrow_product(one, at, width, other, first * count, width, count, out, to, size)
-        for j in range(few, size, ROWS):
+        for j in range(first, size, ROWS):
             at, to = j // width * width * count + j % width, (s * size + j) * size + first
-            add_product(one, at, width, other, first * count, width, count, out, to, size)
+            if j + ROWS <= first + lanes_of(out):
+                # Up to the diagonal, all is in the first vector.
+                add_narrow_product(one, at, width, other, first * count, width, count, out, to, size)
+            else:
+                add_product(one, at, width, other, first * count, width, count, out, to, size)
