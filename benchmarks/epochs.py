@@ -37,7 +37,7 @@ def epoch_gflops(n: int, d: int, n_classes: int, per_class: int, epochs: int = 1
     from protolearn.data import TrainingSet
     from protolearn.losses import LOSSES
     from protolearn.metrics import METRICS
-    from protolearn.schedules import linear
+    from protolearn.core.schedules import linear
     from protolearn.solvers import SOLVERS, Objective, Plan
 
     rng = np.random.default_rng(0)

@@ -142,7 +142,7 @@ def single(part: str, request: Request) -> list[Measurement]:
     for model in (NearestPrototype(init=(W, L)).fit(W, L), GMLVQ(10, init=(W, L), max_iter=1).fit(W, L)):
         name = type(model).__name__
         ways: dict[str, Any] = {
-            f"{name}.compiled()": model.compiled(),
+            f"{name}.row_classifier()": model.row_classifier(),
             f"{name}.predict": lambda row, model=model: model.predict(row[None]),
         }
         for repeat in range(-1, request.repeats):

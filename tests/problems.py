@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from protolearn.core.prototypes import PrototypeSet
 from protolearn.data import TrainingSet
 from protolearn.losses import LOSSES, Loss
 from protolearn.metrics import METRICS
 from protolearn.metrics.diagonal import Diagonal
 from protolearn.metrics.omega import Omega
-from protolearn.prototypes import PrototypeSet
 from protolearn.solvers import Objective
 
 ALL_METRICS = {

@@ -5,10 +5,10 @@ import pytest
 
 from problems import ALL_METRICS, random_problem
 from protolearn import GLVQ, GMLVQ, GRLVQ, LOGM, RSLVQ, SNPC
+from protolearn.core.prototypes import PrototypeSet
 from protolearn.losses import LOSSES
 from protolearn.metrics.diagonal import Diagonal
 from protolearn.metrics.omega import Omega
-from protolearn.prototypes import PrototypeSet
 from protolearn.solvers import Objective
 from protolearn.solvers.batch import value_and_gradient
 from test_conventions import field, pair

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from protolearn.core.schedules import SCHEDULES, annealed, as_schedule
 from protolearn.data import TrainingSet, class_codes, row_blocks, shuffled, working_dtype
 from protolearn.data.training_set import even_slices
-from protolearn.schedules import SCHEDULES, annealed, as_schedule
 
 
 def test_blocks_cover_all_rows_once():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from problems import ALL_METRICS, DIFFERENTIABLE, objective_of, random_problem, stepwise_objective
-from protolearn.schedules import constant
+from protolearn.core.schedules import constant
 from protolearn.solvers import SOLVERS, Plan
 from protolearn.solvers.batch import mean_gradient, value_and_gradient
 from protolearn.solvers.descent import _Variables

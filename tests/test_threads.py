@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from protolearn.threads import in_threads, n_threads, one_blas_thread
+from protolearn.core.threads import in_threads, n_threads, one_blas_thread
 
 
 def blas():

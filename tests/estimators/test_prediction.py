@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from protolearn import GMLVQ, LGMLVQ, LOGM, NearestPrototype
+from protolearn.core.prototypes import PrototypeSet
 from protolearn.estimators import prediction
 from protolearn.metrics import base
 from protolearn.metrics.base import centred, expanded_distances
-from protolearn.prototypes import PrototypeSet
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -60,13 +60,13 @@ def test_compiled_classifies_one_row_as_predict_does(model):
     X = rng.normal(size=(120, 4))
     y = np.array(["low", "high"])[(X[:, 0] * X[:, 1] > 0).astype(int)]
     model = model.set_params(max_iter=5, random_state=0).fit(X, y)
-    classify = model.compiled()
+    classify = model.row_classifier()
     assert [classify(row) for row in X] == list(model.predict(X))
 
 
 def test_compiled_says_what_is_wrong_with_a_row():
     X = np.arange(12.0).reshape(6, 2)
-    classify = NearestPrototype().fit(X, [0, 0, 0, 1, 1, 1]).compiled()
+    classify = NearestPrototype().fit(X, [0, 0, 0, 1, 1, 1]).row_classifier()
     with pytest.raises(ValueError, match="2 features"):
         classify([1.0, 2.0, 3.0])
     with pytest.raises(ValueError, match="not finite"):

@@ -13,11 +13,11 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from problems import ALL_METRICS, random_problem
 from protolearn import GMLVQ, LGMLVQ, LMNN, LOGM, LPD, HartCondensing, LaMaLVQ, MixtGauss, NearestPrototype
+from protolearn.core.prototypes import PrototypeSet
 from protolearn.inspection import certainty, explain
 from protolearn.inspection.border import Surroundings, forms, smallest_change
 from protolearn.inspection.explanation import BEYOND
 from protolearn.metrics.base import Metric
-from protolearn.prototypes import PrototypeSet
 from protolearn.tables import Preparation
 
 

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 
+from protolearn.core.schedules import constant
 from protolearn.data import TrainingSet
 from protolearn.losses import LOSSES
 from protolearn.metrics import METRICS
-from protolearn.metrics.pulls import PairPull
-from protolearn.schedules import constant
 from protolearn.solvers import SOLVERS, Objective, Plan
 from protolearn.solvers.batch import coefficients, mean_gradient
 
@@ -24,10 +24,10 @@ def make_problem(n_classes=3, per_class=2, n=30, seed=0):
 
 
 def pulls(name, slope, data, prototypes):
-    value, _, pull = coefficients(
+    value, _, pull, _ = coefficients(
         prototypes, data.X, data.y, np.ones(data.n_samples), Objective(LOSSES[name](), EUCLIDEAN, slope)
     )
-    return value, pull.toarray() if isinstance(pull, PairPull) else pull
+    return value, pull.toarray() if sparse.issparse(pull) else pull
 
 
 @pytest.mark.parametrize("name", ["learn1nn", "learn1nn_cross_entropy"])

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from protolearn import NearestPrototype
+from protolearn.core.schedules import constant
 from protolearn.data import TrainingSet
 from protolearn.losses import LOSSES
 from protolearn.metrics import METRICS
 from protolearn.metrics.squared_diagonal import SquaredDiagonal, class_spread
-from protolearn.schedules import constant
 from protolearn.solvers import SOLVERS, Objective, Plan
 from protolearn.solvers.batch import mean_gradient
 

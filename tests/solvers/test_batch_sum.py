@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
+from protolearn.core.schedules import constant, linear
 from protolearn.data import TrainingSet
 from protolearn.experiments.artificial import lpd_grid
 from protolearn.initializers import INITIALIZERS
 from protolearn.losses import LOSSES
 from protolearn.metrics import METRICS
-from protolearn.schedules import constant, linear
 from protolearn.solvers import SOLVERS, Objective, Plan
 from protolearn.solvers.batch import classification_error
 

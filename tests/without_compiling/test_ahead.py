@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
+from protolearn.core.schedules import linear
+from protolearn.core.searches import class_starts, nearest_of, own_and_rival, search_room, take_nearest
 from protolearn.data import TrainingSet
 from protolearn.losses import LOSSES
 from protolearn.metrics import METRICS
-from protolearn.schedules import linear
-from protolearn.searches import class_starts, nearest_of, own_and_rival, take_nearest
 from protolearn.solvers import SOLVERS, Objective, Plan, ahead
 
 EUCLIDEAN = METRICS["euclidean"]
@@ -16,7 +16,6 @@ EUCLIDEAN = METRICS["euclidean"]
 def learn(monkeypatch, X, y, start, *, looking_ahead, loss="logm", tau=1.0, weight=None, epochs=2, limit=np.inf):
     monkeypatch.setattr(ahead, "_LEAST_PROTOTYPES", 1 if looking_ahead else 10**9)
     monkeypatch.setattr(ahead, "_LEAST_NUMBERS", 1)
-    monkeypatch.setattr(ahead, "_LEAST_FEATURES", 1)
     data = TrainingSet(X, y, weight, y.max() + 1)
     loss = LOSSES[loss]()
     scale = float(EUCLIDEAN.distances(X, start).min(axis=1).mean()) + 1.0
@@ -65,19 +64,7 @@ def test_data_far_from_the_origin(monkeypatch):
     np.testing.assert_allclose(one.prototypes.positions, other.prototypes.positions, atol=1e-7)
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_prototypes_that_leave_their_first_horizon(monkeypatch, dtype):
-    """Integers stand for positions up to a distance from the origin, which grows with that of the farthest."""
-    X, y, start = problem(dtype=dtype)
-    near = EUCLIDEAN.start((start.positions / 50).astype(dtype), start.labels, TrainingSet(X, y, None, 3))
-    one, other = (learn(monkeypatch, X, y, near, looking_ahead=flag) for flag in (True, False))
-    assert np.abs(one.prototypes.positions).max() > 10 * np.abs(near.positions).max()
-    tolerance = 1e-4 if dtype == np.float32 else 1e-10
-    np.testing.assert_allclose(one.prototypes.positions, other.prototypes.positions, atol=tolerance)
-
-
 def test_rows_and_prototypes_in_one_point(monkeypatch):
-    """Nothing to scale integers by."""
     X, y, start = problem()
     for positions in (np.zeros_like(start.positions), start.positions):
         part = EUCLIDEAN.start(positions, start.labels, TrainingSet(X, y, None, 3))
@@ -133,7 +120,7 @@ def test_the_search_by_class_finds_what_the_plain_one_finds(n_prototypes):
         expected = own_and_rival(before[:n_prototypes], labels, 2)
         starts = class_starts(labels)
         own, d_own = take_nearest(padded, starts[2], starts[3])
-        rival, d_rival = nearest_of(padded)
+        rival, d_rival = nearest_of(padded, *search_room(padded))
         assert (own, rival) == expected
         assert np.isinf(padded[starts[2] : starts[3]]).all()
         assert (d_own, d_rival) == tuple(before[list(expected)])

@@ -4,15 +4,13 @@ import numpy as np
 import pytest
 
 from problems import RULES
+from protolearn.core.schedules import linear
+from protolearn.core.searches import LANES, all_below, least, nearest_of, search_room, two_nearest_of
 from protolearn.data import TrainingSet
-from protolearn.lanes import LANES
 from protolearn.losses import LOSSES
 from protolearn.metrics import METRICS
 from protolearn.metrics import euclidean as euclidean_file
-from protolearn.schedules import linear
-from protolearn.searches import all_below, least, nearest_of, two_nearest_of
 from protolearn.solvers import SOLVERS, Objective, Plan, online
-from protolearn.solvers.kernels import field_epoch, pair_epoch, rule_epoch
 
 EUCLIDEAN = METRICS["euclidean"]
 
@@ -39,8 +37,7 @@ def test_the_same_steps_as_with_functions(monkeypatch, loss, by_column, dtype):
     monkeypatch.setattr(online, "across_prototypes", lambda *sizes, **moves: by_column)
     data, start = problem(dtype=dtype)
     fast = learn(data, start, loss)
-    plain_epoch = rule_epoch if loss in RULES else pair_epoch
-    monkeypatch.setattr(online, "_kernel", lambda *parts: plain_epoch)
+    monkeypatch.setattr(online, "special_epoch", lambda *parts: None)
     plain = learn(data, start, loss)
     tolerance = 1e-12 if dtype == np.float64 else 1e-5
     np.testing.assert_allclose(fast.prototypes.positions, plain.prototypes.positions, atol=tolerance)
@@ -97,6 +94,7 @@ def test_a_rule_moves_what_it_says(rule):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_the_search_for_the_nearest(dtype):
     rng = np.random.default_rng(0)
+    room = search_room(np.empty(0, dtype=dtype))
     for n in range(1, 71):
         padded = np.full(LANES * -(-n // LANES), np.inf, dtype=dtype)
         # Whole numbers: ties are frequent. Some rows hold infinities, some distances that are no numbers.
@@ -104,22 +102,21 @@ def test_the_search_for_the_nearest(dtype):
             padded[:n] = rng.integers(0, rng.choice([2, 6, 100]), n)
             if bad is not None:
                 padded[: n - 1][rng.random(n - 1) < 0.3] = bad
-            assert nearest_of(padded) == (np.nanargmin(padded), np.nanmin(padded))
+            assert nearest_of(padded, *room) == (np.nanargmin(padded), np.nanmin(padded))
             assert np.isnan(padded).any() or least(padded) == padded.min()
-            if n > 1 or len(padded) > n:
-                # Numpy sorts what is no number behind infinity.
-                near, far = np.argsort(padded, kind="stable")[:2]
-                assert two_nearest_of(padded) == (near, padded[near], far, padded[far])
+            # Numpy sorts what is no number behind infinity.
+            near, far = np.argsort(padded, kind="stable")[:2] if len(padded) > 1 else (0, 0)
+            if padded[far] < np.inf:
+                assert two_nearest_of(padded, *room) == (near, padded[near], far, padded[far])
 
 
-def test_the_search_among_what_is_no_number():
+def test_the_search_among_what_is_no_number_finds_infinity():
     for dtype in (np.float32, np.float64):
-        D = np.full(2 * LANES, np.nan, dtype=dtype)
-        assert nearest_of(D) == (2 * LANES, np.inf)
-        D[20] = np.inf
-        assert nearest_of(D) == (20, np.inf)
+        D, room = np.full(2 * LANES, np.nan, dtype=dtype), search_room(np.empty(0, dtype=dtype))
+        assert nearest_of(D, *room)[1] == np.inf
         D[25] = 3.0
-        assert two_nearest_of(D) == (25, 3.0, 20, np.inf)
+        assert two_nearest_of(D, *room)[:2] == (25, 3.0)
+        assert two_nearest_of(D, *room)[3] == np.inf
 
 
 def test_distances_that_are_no_numbers_are_not_below():
@@ -141,7 +138,6 @@ def test_a_rule_under_another_metric_runs_through_functions():
         found = SOLVERS["online"](start, data, Objective(LOSSES["lvq3"](), metric, 1.0), plan)
         assert np.abs(found.prototypes.theta - start.theta).max() > 1e-6
         assert not found.message
-    assert field_epoch is not rule_epoch
 
 
 @pytest.mark.parametrize("metric", ["euclidean", "omega", "relevance"])

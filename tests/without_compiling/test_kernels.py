@@ -8,11 +8,11 @@ import pytest
 
 from problems import ALL_METRICS, DIFFERENTIABLE, RULES, objective_of, random_problem, stepwise_objective
 from protolearn import OLVQ1
+from protolearn.core.schedules import constant
 from protolearn.data import TrainingSet
 from protolearn.losses.rslvq import PrunedSoftLogLoss
 from protolearn.losses.snpc import PrunedSoftErrorLoss
 from protolearn.metrics import METRICS
-from protolearn.schedules import constant
 from protolearn.solvers import SOLVERS, Objective, Plan
 from protolearn.solvers.batch import mean_gradient, value_and_gradient
 

@@ -3,12 +3,11 @@
 import numpy as np
 import pytest
 
+from protolearn.core.schedules import linear
 from protolearn.data import TrainingSet
 from protolearn.losses import LOSSES
 from protolearn.metrics.omega import Omega
-from protolearn.schedules import linear
 from protolearn.solvers import SOLVERS, Objective, Plan, omega_epoch, online
-from protolearn.solvers.kernels import pair_epoch
 
 METRICS = {
     "global": Omega(),
@@ -29,7 +28,7 @@ def learn(monkeypatch, metric, *, plainly, rates=(0.05, 0.05), offset=0.0, dtype
     start = metric.start(positions + dtype(0.1), labels, data)
     plan = Plan(3, *rates, linear, np.random.RandomState(0), scale=1.0, limit=limit)
     if plainly:
-        monkeypatch.setattr(online, "_kernel", lambda *parts: pair_epoch)
+        monkeypatch.setattr(online, "special_epoch", lambda *parts: None)
     found = SOLVERS["online"](start, data, Objective(LOSSES["glvq_sigmoid"](), metric, 3.0, 0.01), plan)
     monkeypatch.undo()
     return found, start

@@ -7,12 +7,8 @@ from scipy import sparse
 from problems import ALL_METRICS, objective_of, random_problem
 from protolearn import LMNN, LPD, HartCondensing, LaMaLVQ, Learn1NN, WilsonEditing
 from protolearn.data import TrainingSet
-from protolearn.data.kept_rows import KeptRows
-from protolearn.metrics import bounded
-from protolearn.metrics.omega import Omega
 from protolearn.reduction import neighbours
 from protolearn.reduction.neighbours import nearest_others
-from protolearn.searches import own_and_rival
 from protolearn.solvers.batch import mean_gradient
 from protolearn.solvers.large_margin import METRIC_SOLVERS
 
@@ -84,16 +80,3 @@ def test_learn1nn_of_a_class_without_prototypes_is_nothing(loss):
     data, prototypes = random_problem(metric)
     odd = TrainingSet(data.X, np.full(len(data.y), 3), None, 4)
     assert mean_gradient(prototypes, odd, objective_of(loss, metric, regularization=0.0)).value == 0.0
-
-
-@pytest.mark.parametrize("scope", ["class", "prototype"])
-def test_bounds_rule_out_what_is_not_nearest(scope, monkeypatch):
-    monkeypatch.setattr(bounded, "pays", lambda theta: True)
-    monkeypatch.setattr(bounded, "_FEWEST", 2)
-    metric = Omega(scope=scope)
-    data, prototypes = random_problem(metric, n_samples=30)
-    found = metric.distances_of_nearest(data.X, data.y, prototypes, KeptRows(data.X)).T
-    every = metric.distances(data.X, prototypes)
-    pairs = [own_and_rival(row, prototypes.labels, k) for row, k in zip(every, data.y, strict=True)]
-    assert pairs == [own_and_rival(row, prototypes.labels, k) for row, k in zip(found, data.y, strict=True)]
-    np.testing.assert_allclose(*(np.take_along_axis(one, np.array(pairs), axis=1) for one in (found, every)))

@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 import argparse
-import sys
+import pkgutil
+import time
+import warnings
+from collections.abc import Callable
+from functools import partial
+from importlib import import_module
 
-from protolearn.cli import JobError, UsageError
+from protolearn.cli import JobError
 from protolearn.cli.console import Progress
+
+# Estimators whose loops have no signature of their own.
+_WITH_LAZY_LOOPS = ("LVQ1", "LMNN", "LaMaLVQ")
 
 
 def add(commands: argparse._SubParsersAction) -> None:
@@ -17,43 +25,51 @@ def add(commands: argparse._SubParsersAction) -> None:
         description="Compile every function for float32 and float64 into numba's cache on disk, for images of "
         "containers, installers and first use on a device. What is in the cache already is left as it is.",
     )
-    command.add_argument("--jobs", type=int, metavar="J", help="processes (default: the cores available)")
     command.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Compile what is missing and say where it is."""
-    if options.jobs is not None and options.jobs < 1:
-        raise UsageError("--jobs must be at least 1.")
-    from protolearn.compiling import CannotCompile, compile_everything
-    from protolearn.threads import n_threads
-
-    shown = _Share()
-    # Objects of LLVM's that Ctrl-C left half made complain when they are cleared away, which may be at the very end.
-    complain, sys.unraisablehook = sys.unraisablehook, lambda complaint: None
+    """Compile what is missing and say how long it took."""
+    tasks = every_task()
+    begin = time.perf_counter()
     try:
-        with shown.progress:
-            found = compile_everything(n_threads() if options.jobs is None else options.jobs, watch=shown.reach)
-    except CannotCompile as error:
-        raise JobError(str(error)) from None
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", RuntimeWarning)
+            with Progress("compiling", total=len(tasks)) as progress:
+                for task in tasks:
+                    task()
+                    progress.advance(1)
+    except RuntimeWarning as warning:
+        raise JobError(str(warning)) from None
     except KeyboardInterrupt:
         raise JobError("interrupted; what is compiled stays, and the same command goes on with the rest.") from None
-    sys.unraisablehook = complain
-    if found.n_compiled:
-        print(f"{found.n_compiled} functions compiled for float32 and float64 in {found.seconds:.1f} s: {found.folder}")
-    else:
-        print(f"Every function was compiled already, for float32 and float64: {found.folder}")
+    print(f"{len(tasks)} functions compiled for float32 or float64 in {time.perf_counter() - begin:.1f} s.")
     return 0
 
 
-class _Share:
-    """The progress, from shares of the whole."""
+def every_task() -> list[Callable[[], object]]:
+    """One call for each kernel and number type, and one for each estimator whose loops have no signature of their own.
 
-    def __init__(self) -> None:
-        self.progress = Progress("compiling", total=1.0)
-        self.done = 0.0
+    A call loads what is in the cache, and compiles the rest.
+    """
+    import protolearn
+    from protolearn.core.jit import Kernel
 
-    def reach(self, share: float) -> None:
-        """So much is done by now."""
-        self.progress.advance(share - self.done)
-        self.done = share
+    for module in pkgutil.walk_packages(protolearn.__path__, "protolearn."):
+        # The optional parts import what may not be installed, and compile nothing.
+        if module.name.split(".")[1] in {"losses", "metrics", "solvers", "reduction", "data", "estimators"}:
+            import_module(module.name)
+    numbers = ("float32", "float64")
+    kernels = [partial(kernel.of, number) for kernel in Kernel.known for number in numbers]
+    return [*kernels, *(partial(_fit_small, name, number) for name in _WITH_LAZY_LOOPS for number in numbers)]
+
+
+def _fit_small(name: str, number: str) -> None:
+    import numpy as np
+
+    import protolearn
+
+    X = np.random.default_rng(0).normal(size=(40, 3)).astype(number)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        getattr(protolearn, name)().fit(X, np.arange(40) % 2)

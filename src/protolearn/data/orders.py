@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 import numpy as np
-from numba import njit
+
+from protolearn.core.jit import lazy_loop
 
 # Up to so many rows are shuffled all together, more in windows of so many at most. With 32 features and 20 prototypes a
 # row takes 0.26 us in windows of a set of 100,000 or of a million, and 0.28 us where a million are shuffled together.
@@ -34,7 +35,7 @@ def shuffled(items: np.ndarray, random: np.random.RandomState | None) -> np.ndar
     return found
 
 
-@njit(cache=True, nogil=True)
+@lazy_loop
 def shuffle_in_place(items, seed):
     """Fisher and Yates's shuffle, its random numbers by splitmix64 (Steele, Lea and Flood 2014)."""
     state = seed

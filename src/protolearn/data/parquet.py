@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from protolearn.core.parameters import check_count
 from protolearn.data.blocks import Blocks
-from protolearn.parameters import check_count
 
 
 class ParquetBlocks(Blocks):

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 if TYPE_CHECKING:
-    from protolearn.data.kept_rows import KeptRows
     from protolearn.data.training_set import TrainingSet
 
 # (X, y, weight) of one dense block -> something that adds up; and how it adds up.
@@ -99,11 +98,6 @@ class Samples:
     def n_batches(self, batch_size: int) -> int:
         """About how many mini-batches an epoch has."""
         return -(-self.n_samples // batch_size)
-
-    @property
-    def kept_rows(self) -> KeptRows | None:
-        """What one who passes often over rows that stay where they are may keep of them; None where they do not."""
-        return None
 
     @cached_property
     def mean(self) -> np.ndarray:

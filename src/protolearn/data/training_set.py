@@ -15,11 +15,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from protolearn.data.kept_rows import KeptRows
+from protolearn.core.threads import in_threads, one_blas_thread, threads_for, worth_threads
 from protolearn.data.orders import in_parts, index_type, one_window, shuffled, windows
 from protolearn.data.presentations import Presentations
 from protolearn.data.samples import Block, Combine, OfBlock, Samples
-from protolearn.threads import in_threads, one_blas_thread, threads_for, worth_threads
 
 # A block of rows and the distances to some hundred prototypes stay in a 1 MB second-level cache together.
 _BLOCK_BYTES = 1 << 19
@@ -185,20 +184,10 @@ class TrainingSet(Samples):
         def of_run(run: list[slice]) -> Any:
             return _combined((function(self.rows(rows), self.y[rows], self.weights(rows)) for rows in run), combine)
 
-        if len(blocks) == 2 and hasattr(function, "of_pieces"):
-            rows = slice(0, self.n_samples)
-            found = function.of_pieces(self.rows(rows), self.y[rows], self.weights(rows), blocks[0].stop)
-            if found is not None:
-                return found
         length = -(-len(blocks) // _RUNS)
         runs = [blocks[first : first + length] for first in range(0, len(blocks), length)]
         with one_blas_thread():
             return _combined(in_threads(of_run, runs, threads), combine)
-
-    @property
-    def kept_rows(self) -> KeptRows | None:
-        """What may be kept of the rows of a dense matrix."""
-        return KeptRows(self.X) if isinstance(self.X, np.ndarray) else None
 
     def walk(self, step: Callable[[Any, TrainingSet, int], Any], state: Any) -> list[Any]:
         """One walk over one block: all rows."""

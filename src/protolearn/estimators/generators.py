@@ -11,13 +11,13 @@ import numpy as np
 from scipy.special import logsumexp, softmax
 from sklearn.utils import check_random_state
 
+from protolearn.core.parameters import check_choice, check_count, check_number
 from protolearn.data import Samples, TrainingSet, row_blocks
 from protolearn.estimators.blocked import in_blocks
 from protolearn.estimators.documentation import documented
 from protolearn.estimators.reducing import Generator
 from protolearn.estimators.start import begin_on
 from protolearn.initializers import INITIALIZERS, prototype_counts
-from protolearn.parameters import check_choice, check_count, check_number
 from protolearn.reduction.chen import CRITERIA, split_blocks
 from protolearn.reduction.class_sums import class_blocks
 from protolearn.reduction.mixtgauss import (

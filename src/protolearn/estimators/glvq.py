@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from protolearn.core.parameters import check_choice
 from protolearn.estimators.blocked import in_blocks
 from protolearn.estimators.documentation import documented
 from protolearn.estimators.learning import LearningClassifier
@@ -14,7 +15,6 @@ from protolearn.losses import LOSSES, Loss
 from protolearn.metrics import Metric
 from protolearn.metrics.diagonal import Diagonal
 from protolearn.metrics.omega import Omega
-from protolearn.parameters import check_choice
 
 
 def glvq_loss(transfer: str) -> Loss:

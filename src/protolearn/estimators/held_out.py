@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import validate_data
 
+from protolearn.core.parameters import check_choice, check_count, check_number
+from protolearn.core.prototypes import PrototypeSet
 from protolearn.data import Blocks, Samples, TrainingSet, blocked_set
 from protolearn.estimators.blocked import block_source, in_blocks_only
 from protolearn.estimators.learning import LearningClassifier
 from protolearn.metrics import Metric
-from protolearn.parameters import check_choice, check_count, check_number
-from protolearn.prototypes import PrototypeSet
 from protolearn.solvers import Plan
 from protolearn.solvers.keeping import KEEP
 

@@ -11,6 +11,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import StratifiedShuffleSplit
 from sklearn.utils import check_random_state
 
+from protolearn.core.parameters import check_choice, check_count, check_number
+from protolearn.core.prototypes import PrototypeSet
+from protolearn.core.schedules import constant
 from protolearn.data import TrainingSet
 from protolearn.estimators.documentation import documented
 from protolearn.estimators.learning import mean_nearest_distance
@@ -18,9 +21,6 @@ from protolearn.estimators.start import PrototypeBase
 from protolearn.losses import LOSSES
 from protolearn.metrics import METRICS, Metric
 from protolearn.metrics.omega import Omega
-from protolearn.parameters import check_choice, check_count, check_number
-from protolearn.prototypes import PrototypeSet
-from protolearn.schedules import constant
 from protolearn.solvers import SOLVERS, Objective, Plan
 from protolearn.solvers.lama import UPDATES, matrix_step, perimeters, square
 from protolearn.solvers.large_margin import METRIC_SOLVERS, solve_large_margin

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_array
 
+from protolearn.core.parameters import check_choice, check_number
+from protolearn.core.prototypes import PrototypeSet
 from protolearn.data import Samples
 from protolearn.estimators.documentation import documented
 from protolearn.estimators.held_out import KeepingClassifier
 from protolearn.losses import LOSSES, Loss
 from protolearn.metrics import Metric
-from protolearn.parameters import check_choice, check_number
-from protolearn.prototypes import PrototypeSet
 from protolearn.solvers import Solution
 
 # The best sigma on validation was 0.25 of the gap for handwritten letters (64 features), 0.7 to 1.1 for Ripley's data

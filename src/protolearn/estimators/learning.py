@@ -11,18 +11,18 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
+from protolearn.core.parameters import check_choice, check_count, check_number
+from protolearn.core.prototypes import PrototypeSet
+from protolearn.core.schedules import annealed, as_schedule
+from protolearn.core.threads import one_blas_thread
 from protolearn.data import Samples, TrainingSet
 from protolearn.estimators.blocked import warn_of_sorted_rows
 from protolearn.estimators.start import PrototypeBase
 from protolearn.losses import Loss
 from protolearn.metrics import METRICS, Metric
-from protolearn.parameters import check_choice, check_count, check_number
-from protolearn.prototypes import PrototypeSet
-from protolearn.schedules import annealed, as_schedule
 from protolearn.solvers import SOLVERS, Objective, Plan, Solution
 from protolearn.solvers.progress import ProgressLine
 from protolearn.solvers.rounds import rounds
-from protolearn.threads import one_blas_thread
 
 # A prototype a thousand times further away than any was at the start has run away.
 _RUN_AWAY = 1e6
@@ -42,8 +42,8 @@ def mean_nearest_distance(start: PrototypeSet, data: Samples, metric: Metric) ->
 def _nearest_distances(
     start: PrototypeSet, metric: Metric, X: np.ndarray, y: np.ndarray, weight: np.ndarray
 ) -> tuple[float, float]:
-    D = metric.distances_by_prototype(X, start)
-    return float(weight @ D.min(axis=0).astype(np.float64)), float(D.max())
+    D = metric.distances(X, start)
+    return float(weight @ D.min(axis=1).astype(np.float64)), float(D.max())
 
 
 def _sum_and_largest(one: tuple[float, float], other: tuple[float, float]) -> tuple[float, float]:
@@ -366,11 +366,10 @@ class LearningClassifier(PrototypeBase):
         for name in ("relevances_", "omega_"):
             if hasattr(self, name):
                 delattr(self, name)
-        if found.theta.ndim == 2 and metric.adaptive:
-            relevances = metric.relevances(found.theta)
-            self.relevances_ = relevances[0] if metric.scope == "global" else relevances
-        elif found.theta.ndim == 3:
-            self.omega_ = found.theta[0] if metric.scope == "global" else found.theta
+        if metric.adaptive:
+            for name, learned in (("relevances_", metric.weights(found)), ("omega_", metric.maps(found))):
+                if learned is not None:
+                    setattr(self, name, learned[0] if metric.scope == "global" else learned)
 
     def _link_and_slope(self) -> tuple[str, float]:
         return self._link, self._final_slope

@@ -12,8 +12,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from protolearn.core.parameters import check_choice, check_count, check_number
 from protolearn.data import class_codes
-from protolearn.parameters import check_choice, check_count, check_number
 from protolearn.solvers.large_margin import METRIC_SOLVERS, solve_large_margin
 from protolearn.solvers.progress import ProgressLine
 from protolearn.solvers.triples import TripleProblem

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_array
 
+from protolearn.core.parameters import check_choice, check_number
+from protolearn.core.prototypes import PrototypeSet
 from protolearn.data import Samples, TrainingSet
 from protolearn.estimators.documentation import documented
 from protolearn.estimators.held_out import KeepingClassifier
@@ -18,8 +20,6 @@ from protolearn.estimators.leave_one_out import leave_one_out_error
 from protolearn.losses import LOSSES, Loss
 from protolearn.metrics import METRICS, Metric
 from protolearn.metrics.squared_diagonal import SquaredDiagonal, class_spread
-from protolearn.parameters import check_choice, check_number
-from protolearn.prototypes import PrototypeSet
 from protolearn.solvers import Plan, Solution
 
 INITIAL_WEIGHTS = ("auto", "ones", "inverse_std")

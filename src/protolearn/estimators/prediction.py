@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
 from math import isfinite
 from typing import Any
@@ -11,13 +12,13 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from protolearn.core.prototypes import PrototypeSet
+from protolearn.core.threads import blas_threads, in_threads, one_blas_thread, threads_for
 from protolearn.data import dense_rows, is_dask, row_blocks, row_slices, working_dtype
 from protolearn.estimators.blocked import in_blocks
 from protolearn.losses.links import class_probabilities, class_scores
 from protolearn.metrics import METRICS, Metric
-from protolearn.metrics.base import nearest_labels
-from protolearn.prototypes import PrototypeSet
-from protolearn.threads import blas_threads, in_threads, one_blas_thread, threads_for
+from protolearn.metrics.base import ROUNDING, nearest_labels, squared_lengths
 
 # Larger than where learning reads rows: an epoch keeps its prototypes in cache beside a block, a prediction does not.
 # Two threads take turns in the Python between two blocks: with blocks of a quarter they need half as long again.
@@ -26,12 +27,22 @@ _BLOCK_BYTES = 1 << 21
 _WORTH_FORMS = 1_000_000
 
 
-def _by_forms(block: np.ndarray, prototypes: PrototypeSet, forms: tuple[np.ndarray, np.ndarray], codes) -> bool:
+def _by_forms(
+    block: np.ndarray, metric: Metric, prototypes: PrototypeSet, forms: tuple[np.ndarray, np.ndarray], codes: np.ndarray
+) -> bool:
     """Fill in the labels of the nearest prototypes from one matrix product; False where a number is not finite."""
     vectors, constants = forms
     origin = prototypes.centring[0]
-    products = vectors @ (block if origin is None else block - origin).T
-    return nearest_labels.of(products.dtype)(products, constants, prototypes.labels, codes)
+    rows = block if origin is None else block - origin
+    products, gaps = vectors @ rows.T, np.empty(len(rows), dtype=vectors.dtype)
+    if not nearest_labels.of(products.dtype)(products, constants, prototypes.labels, codes, gaps):
+        return False
+    longest = np.sqrt(squared_lengths(vectors).max())
+    rounding = longest * np.sqrt(squared_lengths(rows)) + np.abs(constants).max()
+    doubtful = np.flatnonzero(gaps <= ROUNDING * np.finfo(gaps.dtype).eps * rounding)
+    if len(doubtful):
+        codes[doubtful] = prototypes.labels[metric.nearest(block[doubtful], prototypes)]
+    return True
 
 
 class NearestPrototypeMixin:
@@ -136,15 +147,10 @@ class NearestPrototypeMixin:
             block = dense_rows(X, rows, dtype)
             with np.errstate(over="ignore", invalid="ignore"):
                 if forms is not None:
-                    if _by_forms(block, prototypes, forms, codes[rows]):
+                    if _by_forms(block, metric, prototypes, forms, codes[rows]):
                         return
                     self._check_finite(block)
-                D = metric.distances(block, prototypes)
-                nearest = D.argmin(axis=1)
-                # A row whose squares overflow float32 is infinitely far from everything, or not a number.
-                if not np.isfinite(np.take_along_axis(D, nearest[:, None], axis=1)).all():
-                    nearest = self._finite_distances(metric, block, prototypes).argmin(axis=1)
-            codes[rows] = prototypes.labels[nearest]
+                codes[rows] = prototypes.labels[metric.nearest(block, prototypes)]
 
         blocks = row_slices(X.shape[0], max(len(prototypes), X.shape[1]), dtype.itemsize, _BLOCK_BYTES)
         threads = threads_for(X.shape[0] * prototypes.work)
@@ -153,6 +159,13 @@ class NearestPrototypeMixin:
         return codes
 
     def compiled(self) -> Callable[[Any], Any]:
+        """Deprecated: `row_classifier`, which compiles nothing."""
+        warnings.warn(
+            "compiled() is called row_classifier() now, and goes after two releases.", FutureWarning, stacklevel=2
+        )
+        return self.row_classifier()
+
+    def row_classifier(self) -> Callable[[Any], Any]:
         """A function of one row that returns its class, for services that are asked row by row.
 
         `predict` spends most of the time for one row on scikit-learn's checks. Here the prototypes are prepared once,
@@ -166,7 +179,7 @@ class NearestPrototypeMixin:
         check_is_fitted(self)
         metric, prototypes = self._prototype_set()
         prototypes = prototypes.astype(np.dtype(np.float64))
-        measure = metric.distances_of_row(prototypes)
+        measure = metric.row_distances(prototypes)
         labels = self.classes_[prototypes.labels]
         n_features = prototypes.positions.shape[1]
 

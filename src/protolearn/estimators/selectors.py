@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from protolearn.core.parameters import check_choice, check_count
 from protolearn.data import BlockedSet, TrainingSet, is_dask, row_blocks
 from protolearn.estimators.documentation import documented
 from protolearn.estimators.editing_blocks import edit_blocks
 from protolearn.estimators.reducing import Selector
-from protolearn.parameters import check_choice, check_count
 from protolearn.reduction.hart import consistent_subset
 from protolearn.reduction.wilson import choose_neighbours, edit, multi_edit, repeated_edit
 

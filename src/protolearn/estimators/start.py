@@ -11,14 +11,14 @@ from sklearn.utils import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
+from protolearn.core.parameters import check_choice
+from protolearn.core.prototypes import PrototypeSet
 from protolearn.data import Blocks, Samples, TrainingSet, blocked_set, class_codes, is_dask
 from protolearn.data.survey import Survey
 from protolearn.estimators.blocked import block_source, in_blocks_only, note_columns, score_by_blocks
 from protolearn.estimators.prediction import DistanceFeaturesMixin, NearestPrototypeMixin
 from protolearn.initializers import INITIALIZERS, Initializer, prototype_counts
 from protolearn.metrics import METRICS, Metric
-from protolearn.parameters import check_choice
-from protolearn.prototypes import PrototypeSet
 
 # Rows of its class that each prototype of a start on a sample stands for, at least.
 _SAMPLES_A_PROTOTYPE = 30

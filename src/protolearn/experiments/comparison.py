@@ -29,12 +29,12 @@ from sklearn.preprocessing import MinMaxScaler
 from sklearn.utils.multiclass import check_classification_targets
 from threadpoolctl import threadpool_limits
 
+from protolearn.core.parameters import check_count
 from protolearn.estimators.nearest import NearestPrototype
 from protolearn.estimators.reducing import rows_of
 from protolearn.experiments.comparison_methods import METHODS, Method, chosen_methods
 from protolearn.experiments.processes import in_processes
 from protolearn.experiments.rows import Columns, Row, RowFile
-from protolearn.parameters import check_count
 from protolearn.selection.validation import choose_on_validation
 
 HOLD_OUT = 1 / 3

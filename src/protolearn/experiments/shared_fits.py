@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from protolearn.core.prototypes import PrototypeSet
 from protolearn.data import TrainingSet, class_codes
 from protolearn.estimators.learning import LearningClassifier, distance_scale
 from protolearn.estimators.nearest import NearestPrototype
 from protolearn.metrics import Metric
-from protolearn.prototypes import PrototypeSet
-from protolearn.solvers.online import at_once
+from protolearn.solvers.online import fit_in_one_call
 
 # Rows of all epochs at once: 256 MB at most.
 _MOST_NUMBERS = 1 << 25
@@ -90,7 +90,7 @@ class SharedFits:
         first, model._scale, model._largest_distance = self._scales[key]
         random = np.random.RandomState(self.seed)
         objective, plan = model._problem(loss, metric, first, data, random, max_iter=model.max_iter)
-        found = at_once(first, data, objective, plan, self._order(model.max_iter))
+        found = fit_in_one_call(first, data, objective, plan, self._order(model.max_iter))
         return None if found is None else Trained(begin.classes_, metric, found)
 
     def _order(self, epochs: int) -> np.ndarray:

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from protolearn.core.parameters import check_choice
 from protolearn.export.c_source import header
 from protolearn.export.c_text import identifier
 from protolearn.export.model_file import write_bytes
-from protolearn.parameters import check_choice
 from protolearn.plain import FixedPointModel, PlainModel, fixed_point_model, plain_model
 from protolearn.plain.folding import input_rows
 from protolearn.plain.size import Size, model_size

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from protolearn.core.registry import Registry
 from protolearn.data import TrainingSet
-from protolearn.registry import Registry
 
 Initializer = Callable[[TrainingSet, np.ndarray, np.random.RandomState], tuple[np.ndarray, np.ndarray]]
 INITIALIZERS = Registry("init")

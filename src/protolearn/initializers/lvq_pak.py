@@ -10,12 +10,12 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.neighbors import NearestNeighbors
 
+from protolearn.core.schedules import constant
 from protolearn.data import TrainingSet
 from protolearn.initializers.base import INITIALIZERS
 from protolearn.initializers.counts import divide_by_share
 from protolearn.losses import LOSSES
 from protolearn.metrics import METRICS
-from protolearn.schedules import constant
 from protolearn.solvers import SOLVERS, Objective, Plan
 from protolearn.solvers.batch import classification_error
 

@@ -8,12 +8,8 @@ from functools import cached_property
 import numpy as np
 from scipy.optimize import brentq
 
+from protolearn.core.prototypes import PrototypeSet
 from protolearn.metrics import Metric
-from protolearn.metrics.diagonal import Diagonal
-from protolearn.metrics.euclidean import Euclidean
-from protolearn.metrics.omega import Omega
-from protolearn.metrics.squared_diagonal import SquaredDiagonal
-from protolearn.prototypes import PrototypeSet
 
 _LARGEST_MULTIPLIER = 1e30
 _FLAT = 1e-12
@@ -175,14 +171,11 @@ def _least_steps(f: float, b: np.ndarray, curvature: np.ndarray) -> np.ndarray |
 def forms(metric: Metric, prototypes: PrototypeSet) -> PrototypeSet:
     """The prototypes in float64, theta as weights of squared differences or as maps Omega."""
     wide = prototypes.astype(np.dtype(np.float64))
-    if isinstance(metric, Euclidean):
-        theta = np.ones((max(len(wide.theta), 1), wide.positions.shape[1]))
-    elif isinstance(metric, Diagonal | SquaredDiagonal):
-        theta = metric.relevances(wide.theta)
-    elif isinstance(metric, Omega):
-        theta = wide.theta
-    else:
+    weights = metric.weights(wide)
+    theta = metric.maps(wide) if weights is None else weights
+    if theta is None:
         raise ValueError(
-            f"Explanations need a Euclidean, a relevance or an omega metric; {type(metric).__name__} is none of them."
+            f"Explanations need a distance of weighted differences or of a linear map; {type(metric).__name__} has "
+            "neither `weights` nor `maps`."
         )
     return wide.moved(wide.positions, theta)

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from protolearn.core.parameters import check_count
 from protolearn.inspection.fitted import FittedModel, fitted_model, new_axes, plain
-from protolearn.parameters import check_count
 
 _MOST_NAMES = 40
 

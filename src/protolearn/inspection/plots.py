@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from protolearn.core.parameters import check_choice, check_count
 from protolearn.inspection.fitted import FittedModel, class_colours, fitted_model, image_shape_of, new_axes, plain
-from protolearn.parameters import check_choice, check_count
 
 _GAP = 1
 _MOST_TICKS = 40

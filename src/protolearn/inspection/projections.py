@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from protolearn.core.parameters import check_count
 from protolearn.inspection.fitted import FittedModel, class_colours, feature_index, fitted_model, new_axes, plain
-from protolearn.parameters import check_count
 
 _MARKERS = "osDv^<>pPX"
 # More samples than this are pixels, not shapes, in an SVG or PDF.

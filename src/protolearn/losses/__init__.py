@@ -1,7 +1,7 @@
 """Losses and rules: one file each; each registers itself."""
 
+from protolearn.core.registry import import_parts
 from protolearn.losses.base import LOSSES, CustomLoss, FieldLoss, Loss, NearestLoss, PairLoss
-from protolearn.registry import import_parts
 
 import_parts(__name__, __path__)
 

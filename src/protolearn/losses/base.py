@@ -13,12 +13,11 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
-from numba import types
 
-from protolearn.compiled import Compiled, inline, vector
+from protolearn.core.jit import Kernel, helper, types, vector
+from protolearn.core.parameters import check_choice, check_number
+from protolearn.core.registry import Registry
 from protolearn.losses.links import LINKS
-from protolearn.parameters import check_choice, check_number
-from protolearn.registry import Registry
 
 LOSSES = Registry("loss")
 
@@ -49,7 +48,7 @@ class Loss:
     individual_rates : each prototype has its own learning rate (OLVQ1)
     """
 
-    coefficients: ClassVar[Compiled]
+    coefficients: ClassVar[Kernel]
     differentiable: ClassVar[bool] = True
     relative: ClassVar[bool] = False
     link: ClassVar[str] = "difference"
@@ -110,7 +109,7 @@ class CustomLoss(PairLoss):
     """
 
     def __init__(self, function: Callable, link: str = "difference") -> None:
-        self.coefficients = Compiled(function, pair_signature, cache=False)  # type: ignore[misc]
+        self.coefficients = Kernel(function, pair_signature, cache=False)  # type: ignore[misc]
         self.link = link  # type: ignore[misc]
 
     def check(self) -> None:
@@ -122,7 +121,7 @@ def check_window(window: Any) -> None:
     check_number("window", window, above=0, below=1)
 
 
-@inline
+@helper
 def logistic(z):
     """1 / (1 + exp(-z)) without overflow."""
     if z >= 0:
@@ -131,7 +130,7 @@ def logistic(z):
     return e / (1.0 + e)
 
 
-@inline
+@helper
 def softplus_and_logistic(z):
     """ln(1 + exp(z)) and its derivative 1 / (1 + exp(-z)) from one exponential, without overflow."""
     e = np.exp(-abs(z))

@@ -1,6 +1,6 @@
 """Decision surface mapping: Geva and Sitte (1991)."""
 
-from protolearn.compiled import compiled
+from protolearn.core.jit import kernel
 from protolearn.losses.base import PairLoss, pair_signature
 
 
@@ -22,7 +22,7 @@ class DecisionSurfaceLoss(PairLoss, name="dsm"):
     def rate_unit(self, mean_distance: float) -> float:
         return 1.0
 
-    @compiled(pair_signature)
+    @kernel(pair_signature)
     def coefficients(d_own, d_rival, slope):
         if d_own > d_rival:
             return 0.5 * (d_own - d_rival), 0.5, -0.5

@@ -1,10 +1,10 @@
 """Generalized learning vector quantization: Sato and Yamada (1996), with and without a sigmoid."""
 
-from protolearn.compiled import compiled, inline
+from protolearn.core.jit import helper, kernel
 from protolearn.losses.base import PairLoss, logistic, pair_signature
 
 
-@inline
+@helper
 def relative_distance(d_own, d_rival):
     """mu = (d_own - d_rival) / (d_own + d_rival) and its two derivatives; all 0 where both distances are 0.
 
@@ -34,7 +34,7 @@ class RelativeDistanceLoss(PairLoss, name="glvq"):
     def default_slope(self, mean_distance: float) -> float:
         return 1.0
 
-    @compiled(pair_signature)
+    @kernel(pair_signature)
     def coefficients(d_own, d_rival, slope):
         return relative_distance(d_own, d_rival)
 
@@ -56,7 +56,7 @@ class SigmoidRelativeDistanceLoss(PairLoss, name="glvq_sigmoid"):
     def default_slope(self, mean_distance: float) -> float:
         return 10.0
 
-    @compiled(pair_signature)
+    @kernel(pair_signature)
     def coefficients(d_own, d_rival, slope):
         mu, by_own, by_rival = relative_distance(d_own, d_rival)
         phi = logistic(slope * mu)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from protolearn.compiled import compiled, inline
+from protolearn.core.jit import helper, kernel
 from protolearn.losses.base import FieldLoss, field_signature
 from protolearn.metrics.base import expanded_distances
 
 
-@inline
+@helper
 def class_winners(D, labels, n_classes):
     """Index of the nearest prototype of each class, ties to the lowest index; -1 for a class that has none."""
     winner = np.full(n_classes, -1, np.int64)
@@ -20,7 +20,7 @@ def class_winners(D, labels, n_classes):
     return winner
 
 
-@inline
+@helper
 def discriminants(D, winner, slope):
     """d_j = G_j / sum of G over the classes, G = exp(-slope D of the class's winner): (10), slope = 1 / (2 sigma)."""
     n = winner.shape[0]
@@ -85,7 +85,7 @@ class MarginLoss(NearestComponentLoss, name="learn1nn"):
     slope = 0 is the limit of sigma to infinity (8.4): d = 1/C, phi = (D_k - mean of D) / (2 C), a constant left out.
     """
 
-    @compiled(field_signature)
+    @kernel(field_signature)
     def coefficients(D, labels, k, parameters, C):
         C[:] = 0.0
         slope = parameters[0]
@@ -118,7 +118,7 @@ class CrossEntropyLoss(NearestComponentLoss, name="learn1nn_cross_entropy"):
     slope = 0 is the limit of sigma to infinity: phi = (D_k - mean of D) / 2, a constant left out.
     """
 
-    @compiled(field_signature)
+    @kernel(field_signature)
     def coefficients(D, labels, k, parameters, C):
         C[:] = 0.0
         slope = parameters[0]

@@ -1,6 +1,6 @@
 """Log-likelihood of the margin: Jin, Liu and Hou (2010)."""
 
-from protolearn.compiled import compiled
+from protolearn.core.jit import kernel
 from protolearn.losses.base import PairLoss, pair_signature, softplus_and_logistic
 
 
@@ -15,7 +15,7 @@ class LogMarginLoss(PairLoss, name="logm"):
     At d_own = d_rival both coefficients are slope / 2 in size.
     """
 
-    @compiled(pair_signature)
+    @kernel(pair_signature)
     def coefficients(d_own, d_rival, slope):
         value, s = softplus_and_logistic(slope * (d_own - d_rival))
         return value, slope * s, -slope * s

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from protolearn.compiled import compiled
+from protolearn.core.jit import kernel
 from protolearn.losses.base import PairLoss, logistic, pair_signature
 
 
@@ -29,7 +29,7 @@ class DistanceRatioLoss(PairLoss, name="lpd"):
     def default_slope(self, mean_distance: float) -> float:
         return 10.0
 
-    @compiled(pair_signature)
+    @kernel(pair_signature)
     def coefficients(d_own, d_rival, slope):
         if d_own == 0.0 or d_rival == 0.0:
             if d_rival > 0.0:

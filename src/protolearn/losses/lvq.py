@@ -10,12 +10,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from protolearn.compiled import compiled, inline
+from protolearn.core.jit import helper, kernel
+from protolearn.core.parameters import check_number
 from protolearn.losses.base import NearestLoss, check_window, rule_signature
-from protolearn.parameters import check_number
 
 
-@inline
+@helper
 def in_window(near, far, least_ratio):
     """Whether near / far > least_ratio; two distances of 0 are as equal as can be, hence inside."""
     return near > least_ratio * far or far == 0.0
@@ -62,7 +62,7 @@ class WinnerRule(Rule, name="lvq1"):
 
     looks_at_second = False
 
-    @compiled(rule_signature)
+    @kernel(rule_signature)
     def coefficients(d_near, d_far, near_right, far_right, parameters):
         return (0.0, 0.5, 0.0) if near_right else (1.0, -0.5, 0.0)
 
@@ -85,7 +85,7 @@ class CorrectionRule(WindowRule, name="lvq2"):
     c = -1/2 for the nearest, +1/2 for the second                      SPEC 6
     """
 
-    @compiled(rule_signature)
+    @kernel(rule_signature)
     def coefficients(d_near, d_far, near_right, far_right, parameters):
         value = 0.0 if near_right else 1.0
         # Read before anything is decided: numba counts who uses an array that is read on some paths only, at each call.
@@ -101,7 +101,7 @@ class BorderRule(WindowRule, name="lvq21"):
     c = +1/2 for the right one, -1/2 for the wrong one              SPEC 6; LVQ_PAK's program lvq2
     """
 
-    @compiled(rule_signature)
+    @kernel(rule_signature)
     def coefficients(d_near, d_far, near_right, far_right, parameters):
         value = 0.0 if near_right else 1.0
         least_ratio = parameters[3]
@@ -128,7 +128,7 @@ class StabilisedBorderRule(WindowRule, name="lvq3"):
     def parameters(self, slope: float, regularization: float, labels: np.ndarray) -> np.ndarray:
         return np.append(super().parameters(slope, regularization, labels), self.epsilon)
 
-    @compiled(rule_signature)
+    @kernel(rule_signature)
     def coefficients(d_near, d_far, near_right, far_right, parameters):
         value = 0.0 if near_right else 1.0
         least_ratio, little = parameters[3], 0.5 * parameters[4]

@@ -1,6 +1,6 @@
 """Minimum classification error: Juang and Katagiri (1992), as in Jin, Liu and Hou (2010)."""
 
-from protolearn.compiled import compiled
+from protolearn.core.jit import kernel
 from protolearn.losses.base import PairLoss, logistic, pair_signature
 
 
@@ -14,7 +14,7 @@ class MinimumErrorLoss(PairLoss, name="mce"):
     Largest at the border, nothing far on either side: an outlier is let go.
     """
 
-    @compiled(pair_signature)
+    @kernel(pair_signature)
     def coefficients(d_own, d_rival, slope):
         phi = logistic(slope * (d_own - d_rival))
         pull = slope * phi * (1.0 - phi)

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from protolearn.compiled import compiled
+from protolearn.core.jit import kernel
+from protolearn.core.parameters import check_count
 from protolearn.losses.base import FieldLoss, field_signature
 from protolearn.losses.soft import decays, keep_nearest, misclassification, nearest_own_and_rival, scale_sides
-from protolearn.parameters import check_count
 
 
 class SoftErrorLoss(FieldLoss, name="snpc"):
@@ -23,7 +23,7 @@ class SoftErrorLoss(FieldLoss, name="snpc"):
     Where P_k is too small for a number nothing moves, which is the limit of the formula.
     """
 
-    @compiled(field_signature)
+    @kernel(field_signature)
     def coefficients(D, labels, k, parameters, C):
         own, rival = nearest_own_and_rival(D, labels, k)
         sides = decays(D, labels, k, parameters[0], own, rival, C)
@@ -58,7 +58,7 @@ class PrunedSoftErrorLoss(PrunedLoss, name="maxp1"):
     and nothing moves.
     """
 
-    @compiled(field_signature)
+    @kernel(field_signature)
     def coefficients(D, labels, k, parameters, C):
         kept = keep_nearest(D, labels, k, int(parameters[2]), parameters[3] > 0.0)
         own, rival = nearest_own_and_rival(kept, labels, k)

@@ -1,7 +1,7 @@
 """Distances: squared, with their gradients and projections. One file each; each registers itself."""
 
+from protolearn.core.registry import import_parts
 from protolearn.metrics.base import METRICS, Metric
-from protolearn.registry import import_parts
 
 import_parts(__name__, __path__)
 

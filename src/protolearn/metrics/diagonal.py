@@ -8,20 +8,24 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from protolearn.compiled import VECTORISED, compiled
-from protolearn.data.kept_rows import KeptRows
+from protolearn.core.jit import VECTORISED, kernel
+from protolearn.core.prototypes import PrototypeSet
 from protolearn.metrics.base import (
     METRICS,
+    Coefficients,
+    Gradients,
     Metric,
     Packed,
+    cancelled_below,
     centred,
-    fill_signature,
-    finish_signature,
+    column_sums,
+    distances_signature,
+    measure_cancelled,
+    move_signature,
     scale_of,
-    step_signature,
+    slot_products,
+    update_signature,
 )
-from protolearn.metrics.pulls import Pull
-from protolearn.prototypes import PrototypeSet
 
 if TYPE_CHECKING:
     from protolearn.data import Samples
@@ -54,49 +58,19 @@ class Diagonal(Metric):
         return (mean_weight**2 if relative else 1.0) / data.squared_half_range
 
     def distances(self, X: np.ndarray, prototypes: PrototypeSet) -> np.ndarray:
-        X, W = centred(X, prototypes)
-        D = _powers(X) @ _factors(W, prototypes).T
-        return np.maximum(D, 0.0, out=D)
+        return weighted_distances(X, prototypes, prototypes.theta)
 
-    def distances_by_prototype(
-        self, X: np.ndarray, prototypes: PrototypeSet, kept: KeptRows | None = None
-    ) -> np.ndarray:
-        X, W = centred(X, prototypes)
-        D = _factors(W, prototypes) @ _powers(X).T
-        return np.maximum(D, 0.0, out=D)
+    def gradient(self, X: np.ndarray, prototypes: PrototypeSet, C: Coefficients) -> Gradients:
+        return weighted_gradient(X, prototypes, C, prototypes.theta)
 
     def linear_forms(self, prototypes: PrototypeSet) -> tuple[np.ndarray, np.ndarray] | None:
-        if len(prototypes.theta) > 1:
-            return None
-        W = prototypes.centring[1]
-        weighted = prototypes.theta[0] * W
-        return -2.0 * weighted, np.einsum("ij,ij->i", weighted, W)
+        return weighted_forms(prototypes, prototypes.theta)
 
-    def distances_of_row(self, prototypes: PrototypeSet) -> Callable[[np.ndarray], np.ndarray]:
-        weights = prototypes.theta[prototypes.slot]
+    def row_distances(self, prototypes: PrototypeSet) -> Callable[[np.ndarray], np.ndarray]:
+        return weighted_row_distances(prototypes, prototypes.theta)
 
-        def measure(x: np.ndarray) -> np.ndarray:
-            difference = prototypes.positions - x
-            return np.einsum("ij,ij,ij->i", difference, difference, weights)
-
-        return measure
-
-    def moments(self, X: np.ndarray, prototypes: PrototypeSet, pull: Pull) -> tuple[np.ndarray, ...]:
-        X, _ = centred(X, prototypes)
-        return (pull.T @ _powers(X),)
-
-    def gradient_of(self, prototypes: PrototypeSet, moments: tuple[np.ndarray, ...]) -> tuple[np.ndarray, np.ndarray]:
-        (sums,) = moments
-        _, W = prototypes.centring
-        d = W.shape[1]
-        first, second, mass = sums[:, :d], sums[:, d : 2 * d], sums[:, 2 * d :]
-        by_prototype = second - 2.0 * W * first + mass * W * W
-        if self.scope == "prototype":
-            theta = by_prototype
-        else:
-            theta = np.zeros(prototypes.theta.shape, dtype=by_prototype.dtype)
-            np.add.at(theta, prototypes.slot, by_prototype)
-        return -2.0 * prototypes.theta[prototypes.slot] * (first - mass * W), theta
+    def weights(self, prototypes: PrototypeSet) -> np.ndarray:
+        return prototypes.theta
 
     def project(self, theta: np.ndarray) -> np.ndarray:
         clipped = np.maximum(theta, 0.0)
@@ -105,9 +79,9 @@ class Diagonal(Metric):
         total = self.total(theta.shape[1])
         return (clipped * (total / clipped.sum(axis=1, keepdims=True))).astype(theta.dtype, copy=False)
 
-    def free(self, raw: np.ndarray, theta: np.ndarray, gradient: np.ndarray, share: float, out: np.ndarray) -> None:
-        along = np.sum(gradient * theta, axis=1, keepdims=True, dtype=np.float64) / self.total(theta.shape[1])
-        np.multiply(gradient - along, share * scale_of(raw, theta), out=out, casting="same_kind")
+    def gradient_before_projection(self, raw: np.ndarray, theta: np.ndarray, gradient: np.ndarray) -> np.ndarray:
+        along = slot_products(gradient, theta) / self.total(theta.shape[1])
+        return (gradient - along) * scale_of(raw, theta)
 
     def lower_bound(self) -> float | None:
         return 0.0
@@ -120,23 +94,56 @@ class Diagonal(Metric):
             theta=np.array(prototypes.theta[:, None, :], order="C"),
             slot=prototypes.slot,
             labels=prototypes.labels,
-            work=np.full(1, self.total(d) / d, dtype=dtype),
-            fill=fill_weighted,
-            step=step_weighted,
-            finish=clip_and_normalise,
+            constants=np.full(1, self.total(d) / d, dtype=dtype),
+            distances_to=distances_weighted,
+            move=move_weighted,
+            update=clip_and_normalise,
             unpack=lambda W, T: (W, T[:, 0, :]),
         )
 
 
-def _powers(X: np.ndarray) -> np.ndarray:
-    """x, x^2 and 1 side by side: one matrix product then does the work of three and of the passes that add them."""
-    return np.hstack([X, X * X, np.ones((len(X), 1), dtype=X.dtype)])
+def weighted_distances(X: np.ndarray, prototypes: PrototypeSet, weights: np.ndarray) -> np.ndarray:
+    """sum_j lam_ij (x_j - m_ij)^2 = (sum lam x^2 + sum lam m^2) - 2 sum lam m x, each sum a matrix product."""
+    X, W = centred(X, prototypes)
+    weights = weights[prototypes.slot]
+    weighted = weights * W
+    D = weights @ (X * X).T if len(prototypes.theta) > 1 else np.tile(X * X @ weights[0], (len(W), 1))
+    D += np.einsum("ij,ij->i", weighted, W)[:, None]
+    limit = cancelled_below(D.dtype) * D
+    weighted *= -2.0
+    D += weighted @ X.T
+    measure_cancelled(D.T, limit.T, X, W, weights)
+    return D.T
 
 
-def _factors(W: np.ndarray, prototypes: PrototypeSet) -> np.ndarray:
-    """What the powers of a sample are multiplied by, for each prototype."""
-    weights = prototypes.theta[prototypes.slot]
-    return np.hstack([-2.0 * weights * W, weights, np.einsum("ij,ij,ij->i", weights, W, W)[:, None]])
+def weighted_gradient(X: np.ndarray, prototypes: PrototypeSet, C: Coefficients, weights: np.ndarray) -> Gradients:
+    """Sums of -2 c lam (x - m) and of c (x - m)^2."""
+    X, W = centred(X, prototypes)
+    first, second, mass = C.T @ X, C.T @ (X * X), column_sums(C)[:, None]
+    by_prototype = second - 2.0 * W * first + mass * W * W
+    by_weight = np.zeros(weights.shape, dtype=by_prototype.dtype)
+    np.add.at(by_weight, prototypes.slot, by_prototype)
+    return -2.0 * weights[prototypes.slot] * (first - mass * W), by_weight
+
+
+def weighted_forms(prototypes: PrototypeSet, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+    """`Metric.linear_forms` under one vector of weights."""
+    if len(weights) > 1:
+        return None
+    W = prototypes.centring[1]
+    weighted = weights[0] * W
+    return -2.0 * weighted, np.einsum("ij,ij->i", weighted, W)
+
+
+def weighted_row_distances(prototypes: PrototypeSet, weights: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+    """`Metric.row_distances` by differences."""
+    positions, weights = prototypes.positions, weights[prototypes.slot]
+
+    def measure(x: np.ndarray) -> np.ndarray:
+        difference = positions - x
+        return np.einsum("ij,ij,ij->i", difference, difference, weights)
+
+    return measure
 
 
 METRICS.add("relevance", Diagonal("global"))
@@ -144,8 +151,8 @@ METRICS.add("class_relevance", Diagonal("class"))
 METRICS.add("local_relevance", Diagonal("prototype"))
 
 
-@compiled(fill_signature, fastmath=VECTORISED)
-def fill_weighted(x, W, T, slot, work, D):
+@kernel(distances_signature, fastmath=VECTORISED)
+def distances_weighted(x, W, T, slot, constants, D):
     """Weighted distances, one prototype a row."""
     n, d = W.shape
     for i in range(n):
@@ -158,9 +165,9 @@ def fill_weighted(x, W, T, slot, work, D):
         D[i] = s
 
 
-@compiled(step_signature, fastmath=VECTORISED)
-def step_weighted(x, W, T, slot, chosen, pulls, etas, G, work):
-    """G^p += c (x^p - m^p)^2, then m^p += 2 eta c lam^p (x^p - m^p), bounded; work[0] is the average weight."""
+@kernel(move_signature, fastmath=VECTORISED)
+def move_weighted(x, W, T, slot, chosen, pulls, etas, G, constants):
+    """G^p += c (x^p - m^p)^2, then m^p += 2 eta c lam^p (x^p - m^p), bounded; constants[0] is the average weight."""
     for p in range(chosen.shape[0]):
         i, pull, eta = chosen[p], pulls[p], etas[p]
         s = slot[i]
@@ -170,12 +177,12 @@ def step_weighted(x, W, T, slot, chosen, pulls, etas, G, work):
                 v = x[j] - W[i, j]
                 G[s, 0, j] += c * v * v
         factor = x.dtype.type(2.0 * eta * pull)
-        most = max(x.dtype.type(1), abs(factor) * work[0])
+        most = max(x.dtype.type(1), abs(factor) * constants[0])
         for j in range(x.shape[0]):
             W[i, j] += min(max(factor * T[s, 0, j], -most), most) * (x[j] - W[i, j])
 
 
-@compiled(finish_signature, fastmath=VECTORISED)
+@kernel(update_signature, fastmath=VECTORISED)
 def clip_and_normalise(T, s, rho, total, G):
     """lam -= rho G; negatives to 0; scaled to `total`; all zeros to equal weights."""
     lam = T[s, 0]

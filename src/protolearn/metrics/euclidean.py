@@ -8,22 +8,24 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from protolearn.compiled import aligned_zeros, compiled, vectorised
-from protolearn.data.kept_rows import KeptRows
-from protolearn.lanes import LANES, put_distances_to_columns
+from protolearn.core.jit import kernel, vectorised
+from protolearn.core.prototypes import PrototypeSet
+from protolearn.core.searches import LANES
 from protolearn.metrics.base import (
     METRICS,
+    Coefficients,
+    Gradients,
     Metric,
     Packed,
     centred,
+    column_sums,
+    distances_signature,
     expanded_distances,
-    fill_signature,
-    finish_signature,
+    move_signature,
     squared_differences,
-    step_signature,
+    squared_lengths,
+    update_signature,
 )
-from protolearn.metrics.pulls import Pull
-from protolearn.prototypes import PrototypeSet
 
 if TYPE_CHECKING:
     from protolearn.data import TrainingSet
@@ -52,27 +54,19 @@ class Euclidean(Metric):
     def distances(self, X: np.ndarray, prototypes: PrototypeSet) -> np.ndarray:
         return expanded_distances(*centred(X, prototypes))
 
-    def distances_by_prototype(
-        self, X: np.ndarray, prototypes: PrototypeSet, kept: KeptRows | None = None
-    ) -> np.ndarray:
-        moved, W = centred(X, prototypes)
-        return expanded_distances(W, moved, kept)
+    def gradient(self, X: np.ndarray, prototypes: PrototypeSet, C: Coefficients) -> Gradients:
+        X, W = centred(X, prototypes)
+        return -2.0 * (C.T @ X - column_sums(C)[:, None] * W), np.zeros_like(prototypes.theta)
 
     def linear_forms(self, prototypes: PrototypeSet) -> tuple[np.ndarray, np.ndarray]:
         W = prototypes.centring[1]
-        return -2.0 * W, np.einsum("ij,ij->i", W, W)
+        return -2.0 * W, squared_lengths(W)
 
-    def distances_of_row(self, prototypes: PrototypeSet) -> Callable[[np.ndarray], np.ndarray]:
+    def row_distances(self, prototypes: PrototypeSet) -> Callable[[np.ndarray], np.ndarray]:
         return squared_differences(prototypes.positions)
 
-    def moments(self, X: np.ndarray, prototypes: PrototypeSet, pull: Pull) -> tuple[np.ndarray, ...]:
-        X, _ = centred(X, prototypes)
-        return pull.T @ X, pull.sum(axis=0)
-
-    def gradient_of(self, prototypes: PrototypeSet, moments: tuple[np.ndarray, ...]) -> tuple[np.ndarray, np.ndarray]:
-        first, mass = moments
-        _, W = prototypes.centring
-        return -2.0 * (first - mass[:, None] * W), np.zeros_like(prototypes.theta)
+    def weights(self, prototypes: PrototypeSet) -> np.ndarray:
+        return np.ones((len(prototypes.theta), prototypes.positions.shape[1]), dtype=prototypes.positions.dtype)
 
     def pack(self, prototypes: PrototypeSet, *, by_column: bool | None = None) -> Packed:
         """Prototypes as rows or as columns, whichever is faster where all may move."""
@@ -81,21 +75,21 @@ class Euclidean(Metric):
         by_column = across_prototypes(n_prototypes, n_features) if by_column is None else by_column
         theta = prototypes.theta
         if by_column:
-            positions = aligned_zeros((n_features, -(-n_prototypes // COLUMNS) * COLUMNS), dtype)
+            positions = np.zeros((n_features, -(-n_prototypes // COLUMNS) * COLUMNS), dtype)
             positions[:, :n_prototypes] = prototypes.positions.T
         else:
             # Rows behind the last prototype are infinitely far, so a loop over four at a time needs no end of its own.
-            positions = aligned_zeros((-(-n_prototypes // ROWS) * ROWS, n_features), dtype)
+            positions = np.zeros((-(-n_prototypes // ROWS) * ROWS, n_features), dtype)
             positions[:n_prototypes], positions[n_prototypes:] = prototypes.positions, np.inf
         return Packed(
             positions=positions,
             theta=np.empty((len(theta), 0, 0), dtype=dtype),
             slot=prototypes.slot,
             labels=prototypes.labels,
-            work=np.empty(positions.shape[1] if by_column else 0, dtype=dtype),
-            fill=fill_columns if by_column else fill_rows,
-            step=step_column if by_column else step_row,
-            finish=nothing_to_learn,
+            constants=np.empty(positions.shape[1] if by_column else 0, dtype=dtype),
+            distances_to=distances_by_column if by_column else distances_by_row,
+            move=move_columns if by_column else move_rows,
+            update=nothing_to_learn,
             unpack=lambda W, T: (W[:, :n_prototypes].T if by_column else W[:n_prototypes], theta),
         )
 
@@ -117,16 +111,16 @@ def across_prototypes(n_prototypes: int, n_features: int, *, few_move: bool = Fa
     return (n_prototypes >= 48 and n_features <= 32) or (n_prototypes >= 96 and n_features <= 64)
 
 
-@compiled(fill_signature)
-def fill_rows(x, W, T, slot, work, D):
+@kernel(distances_signature)
+def distances_by_row(x, W, T, slot, constants, D):
     """Distances with one prototype a row."""
     distances_to_rows(x, W, D)
 
 
-@compiled(fill_signature)
-def fill_columns(x, W, T, slot, work, D):
+@kernel(distances_signature)
+def distances_by_column(x, W, T, slot, constants, D):
     """Distances with one prototype a column."""
-    distances_to_columns(x, W.T, D)
+    distances_to_columns(x, W, D)
 
 
 @vectorised
@@ -152,47 +146,67 @@ def distances_to_rows(x, W, D):
 
 @vectorised
 def distances_to_columns(x, W, D):
-    """Distances where W is in Fortran's order, with a multiple of COLUMNS prototypes."""
-    put_distances_to_columns(x, W, D)
+    """Distances with one prototype a column, four features at a time so that each D_i is loaded once for them."""
+    d, n = W.shape
+    for i in range(n):
+        D[i] = 0
+    j = 0
+    while j + 4 <= d:
+        x0, x1, x2, x3 = x[j], x[j + 1], x[j + 2], x[j + 3]
+        for i in range(n):
+            v0, v1, v2, v3 = x0 - W[j, i], x1 - W[j + 1, i], x2 - W[j + 2, i], x3 - W[j + 3, i]
+            D[i] += (v0 * v0 + v1 * v1) + (v2 * v2 + v3 * v3)
+        j += 4
+    while j < d:
+        for i in range(n):
+            v0 = x[j] - W[j, i]
+            D[i] += v0 * v0
+        j += 1
 
 
 @vectorised
-def move(x, W, i, share):
-    """m_i += share (x - m_i)."""
+def move_row(x, W, i, share):
+    """m_i += share (x - m_i), one prototype a row."""
     for j in range(x.shape[0]):
         W[i, j] += share * (x[j] - W[i, j])
 
 
 @vectorised
-def move_columns(x, W, shares):
+def move_column(x, W, i, share):
+    """m_i += share (x - m_i), one prototype a column."""
+    for j in range(x.shape[0]):
+        W[j, i] += share * (x[j] - W[j, i])
+
+
+@vectorised
+def move_all_columns(x, W, shares):
     """m_i += share_i (x - m_i) for all, in the order of memory."""
     for j in range(x.shape[0]):
-        w = W[j]
         xj = x[j]
-        for i in range(w.shape[0]):
-            w[i] += shares[i] * (xj - w[i])
+        for i in range(shares.shape[0]):
+            W[j, i] += shares[i] * (xj - W[j, i])
 
 
-@compiled(step_signature)
-def step_row(x, W, T, slot, chosen, pulls, etas, G, work):
+@kernel(move_signature)
+def move_rows(x, W, T, slot, chosen, pulls, etas, G, constants):
     """m_i += 2 eta c (x - m_i)."""
     for p in range(chosen.shape[0]):
-        move(x, W, chosen[p], x.dtype.type(2.0 * etas[p] * pulls[p]))
+        move_row(x, W, chosen[p], x.dtype.type(2.0 * etas[p] * pulls[p]))
 
 
-@compiled(step_signature)
-def step_column(x, W, T, slot, chosen, pulls, etas, G, work):
+@kernel(move_signature)
+def move_columns(x, W, T, slot, chosen, pulls, etas, G, constants):
     """m_i += 2 eta c (x - m_i); where many move, the others move with a share of 0."""
     if _FEW * chosen.shape[0] < W.shape[1]:
         for p in range(chosen.shape[0]):
-            move(x, W.T, chosen[p], x.dtype.type(2.0 * etas[p] * pulls[p]))
+            move_column(x, W, chosen[p], x.dtype.type(2.0 * etas[p] * pulls[p]))
         return
-    work[:] = 0
+    constants[:] = 0
     for p in range(chosen.shape[0]):
-        work[chosen[p]] = 2.0 * etas[p] * pulls[p]
-    move_columns(x, W, work)
+        constants[chosen[p]] = 2.0 * etas[p] * pulls[p]
+    move_all_columns(x, W, constants)
 
 
-@compiled(finish_signature)
+@kernel(update_signature)
 def nothing_to_learn(T, s, rho, total, G):
     """The Euclidean distance has no parameters."""

@@ -4,37 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numba import types
 
-from protolearn.compiled import VECTORISED, compiled, constant_stack, stack, vectorised
-from protolearn.data.kept_rows import KeptRows
-from protolearn.metrics import bounded, thin_maps
+from protolearn.core.jit import VECTORISED, kernel
+from protolearn.core.parameters import check_count
+from protolearn.core.prototypes import PrototypeSet
 from protolearn.metrics.base import (
     METRICS,
+    Coefficients,
+    Gradients,
     Metric,
     Packed,
+    by_slot,
     centred,
+    column_sums,
+    distances_signature,
     expanded_distances,
-    fill_signature,
-    finish_signature,
+    move_signature,
+    scale_of,
+    slot_products,
     squared_differences,
-    step_signature,
+    squared_lengths,
+    update_signature,
 )
-from protolearn.metrics.pulls import Pull
-from protolearn.metrics.quadratic import MatrixDistances
-from protolearn.metrics.scatter import scatter_by_slot
-from protolearn.metrics.squared_maps import gradient_of_sums, matrix_distances
-from protolearn.parameters import check_count
-from protolearn.prototypes import PrototypeSet
 
 if TYPE_CHECKING:
     from protolearn.data import Samples
-
-# Below this many multiply-adds NumPy takes a millisecond at most, and compiling for less takes seconds once.
-_WORTH_COMPILING = 1e7
 
 
 @dataclass(frozen=True)
@@ -89,48 +87,60 @@ class Omega(Metric):
         return (mean_weight if relative else 1.0) / mean_distance
 
     def distances(self, X: np.ndarray, prototypes: PrototypeSet) -> np.ndarray:
-        if len(prototypes.theta) == 1:
-            X, W = centred(X, prototypes)
-            omega = prototypes.theta[0]
-            return expanded_distances(X @ omega.T, W @ omega.T)
-        return np.ascontiguousarray(self.distances_by_prototype(X, prototypes).T)
+        return self._distances_and_images(X, prototypes)[0]
 
-    def distances_by_prototype(
-        self, X: np.ndarray, prototypes: PrototypeSet, kept: KeptRows | None = None
-    ) -> np.ndarray:
-        X, _ = centred(X, prototypes)
-        if thin_maps.is_thin(prototypes.theta):
-            return thin_maps.distances_after_maps(X, prototypes, kept)
-        if len(X) * prototypes.theta.size < _WORTH_COMPILING:
-            return _by_mapped_rows(X, prototypes)
-        return prototypes.derived(matrix_distances).of(X)
+    def distances_and_pullback(
+        self, X: np.ndarray, prototypes: PrototypeSet
+    ) -> tuple[np.ndarray, Callable[[Coefficients], Gradients]]:
+        D, images = self._distances_and_images(X, prototypes)
+        return D, partial(self._gradient, X, prototypes, images)
 
-    def distances_of_nearest(
-        self, X: np.ndarray, y: np.ndarray, prototypes: PrototypeSet, kept: KeptRows | None = None
-    ) -> np.ndarray:
-        bounds = self.bounds(prototypes, kept)
-        if kept is None or bounds is None:
-            return self.distances_by_prototype(X, prototypes, kept)
-        forms: MatrixDistances = prototypes.derived(matrix_distances)
-        X, _ = centred(X, prototypes)
-        columns = kept.columns(X)
-        products = forms.linear @ columns
-        found = bounded.distances_of_nearest(X, y, columns, products, forms.constants, forms.tiles, bounds)
-        return forms.of(X) if found is None else found
+    def gradient(self, X: np.ndarray, prototypes: PrototypeSet, C: Coefficients) -> Gradients:
+        return self._gradient(X, prototypes, None, C)
 
-    def bounds(self, prototypes: PrototypeSet, kept: KeptRows | None) -> PrototypeSet | None:
-        """What bounds the distances from below, where that saves time."""
-        if kept is None or thin_maps.is_thin(prototypes.theta) or not bounded.pays(prototypes.theta):
-            return None
-        return prototypes.derived(bounded.bounding, kept)
+    @staticmethod
+    def _distances_and_images(X: np.ndarray, prototypes: PrototypeSet) -> tuple[np.ndarray, np.ndarray]:
+        """|Omega x - Omega m|^2, and the rows after the last map."""
+        X, W = centred(X, prototypes)
+        found = np.empty((len(W), len(X)), dtype=np.result_type(X, prototypes.theta))
+        images = X
+        for s, members in prototypes.groups:
+            omega = prototypes.theta[s]
+            images = X @ omega.T
+            found[members] = expanded_distances(images, W[members] @ omega.T).T
+        return found.T, images
+
+    @staticmethod
+    def _gradient(X: np.ndarray, prototypes: PrototypeSet, images: np.ndarray | None, C: Coefficients) -> Gradients:
+        """-2 Lambda sum c v and 2 Omega sum c v v', with v = x - m:
+
+            sum c v v' = sum c x x' - sum_i (f_i m_i' + m_i a_i'),   f_i = sum c x,  a_i = sum c (x - m_i)
+
+        images : Omega x of all rows where there is one Omega
+        """
+        X, W = centred(X, prototypes)
+        first = C.T @ X
+        away = first - column_sums(C)[:, None] * W
+        by_position, by_omega = np.empty_like(away), np.zeros(prototypes.theta.shape, dtype=away.dtype)
+        for s, members, rows, c in by_slot(C, prototypes):
+            omega = prototypes.theta[s]
+            by_position[members] = -2.0 * (away[members] @ omega.T) @ omega
+            pulled = X[rows]
+            mapped = pulled @ omega.T if images is None or len(prototypes.theta) > 1 else images
+            found = (mapped * c[:, None]).T @ pulled
+            found -= (omega @ first[members].T) @ W[members]
+            found -= (omega @ W[members].T) @ away[members]
+            by_omega[s] = 2.0 * found
+        return by_position, by_omega
 
     def linear_forms(self, prototypes: PrototypeSet) -> tuple[np.ndarray, np.ndarray] | None:
         if len(prototypes.theta) > 1:
             return None
-        forms: MatrixDistances = prototypes.derived(matrix_distances)
-        return -2.0 * forms.linear, forms.constants
+        omega = prototypes.theta[0]
+        mapped = prototypes.centring[1] @ omega.T
+        return -2.0 * mapped @ omega, squared_lengths(mapped)
 
-    def distances_of_row(self, prototypes: PrototypeSet) -> Callable[[np.ndarray], np.ndarray]:
+    def row_distances(self, prototypes: PrototypeSet) -> Callable[[np.ndarray], np.ndarray]:
         theta, slot = prototypes.theta, prototypes.slot
         if len(theta) == 1:
             measure = squared_differences(prototypes.positions @ theta[0].T)
@@ -143,41 +153,18 @@ class Omega(Metric):
 
         return measure_under_several
 
-    def prepare(self, prototypes: PrototypeSet, kept: KeptRows | None = None) -> None:
-        if thin_maps.is_thin(prototypes.theta):
-            prototypes.derived(thin_maps.mapped_positions)
-            return
-        forms: MatrixDistances = prototypes.derived(matrix_distances)
-        _ = forms.arguments, self.bounds(prototypes, kept)
-
-    def moments(self, X: np.ndarray, prototypes: PrototypeSet, pull: Pull) -> tuple[np.ndarray, ...]:
-        X, _ = centred(X, prototypes)
-        scatter = thin_maps.scatter_by_slot if thin_maps.is_thin(prototypes.theta) else scatter_by_slot
-        return pull.T @ X, pull.sum(axis=0), scatter(X, pull, prototypes)
-
-    def gradient_of(self, prototypes: PrototypeSet, moments: tuple[np.ndarray, ...]) -> tuple[np.ndarray, np.ndarray]:
-        if not thin_maps.is_thin(prototypes.theta):
-            return gradient_of_sums(prototypes, *moments)
-        first, mass, scatter = moments
-        W = prototypes.centring[1]
-        dtype = prototypes.theta.dtype
-        away = (first - mass[:, None] * W).astype(dtype)
-        mixed = (first - 0.5 * mass[:, None] * W).astype(dtype)
-        theta = thin_maps.scatter_of_differences(scatter, mixed, W, prototypes)
-        theta *= 2.0
-        return -2.0 * _by_maps(prototypes, away), theta
+    def maps(self, prototypes: PrototypeSet) -> np.ndarray:
+        return prototypes.theta
 
     def project(self, theta: np.ndarray) -> np.ndarray:
-        return self.projected(theta, theta.dtype)
+        """Scaled so that the sum of squares of each slot is the total; one of zeros stays as it is."""
+        squares = slot_products(theta, theta)
+        scale = np.sqrt(self.total(theta.shape[2]) / np.where(squares > 0, squares, 1.0))
+        return (theta * np.where(squares > 0, scale, 1.0)).astype(theta.dtype, copy=False)
 
-    def projected(self, theta: np.ndarray, dtype: np.dtype) -> np.ndarray:
-        found = np.empty(theta.shape, dtype=dtype)
-        raw = np.ascontiguousarray(theta, dtype=np.float64)
-        scale_to_trace.of(found.dtype)(raw, self.total(theta.shape[2]), found)
-        return found
-
-    def free(self, raw: np.ndarray, theta: np.ndarray, gradient: np.ndarray, share: float, out: np.ndarray) -> None:
-        free_gradient.of(theta.dtype)(raw, theta, gradient, self.total(theta.shape[2]), share, out)
+    def gradient_before_projection(self, raw: np.ndarray, theta: np.ndarray, gradient: np.ndarray) -> np.ndarray:
+        along = slot_products(gradient, theta) / self.total(theta.shape[2])
+        return (gradient - along * theta) * scale_of(raw, theta)
 
     def pack(self, prototypes: PrototypeSet) -> Packed:
         dtype = prototypes.positions.dtype
@@ -187,10 +174,10 @@ class Omega(Metric):
             theta=prototypes.theta.copy(order="C"),
             slot=prototypes.slot,
             labels=prototypes.labels,
-            work=np.full(2 * d + rows + 1, self.total(d) / d, dtype=dtype),
-            fill=fill_mapped,
-            step=step_mapped,
-            finish=normalise_trace,
+            constants=np.full(2 * d + rows + 1, self.total(d) / d, dtype=dtype),
+            distances_to=distances_mapped,
+            move=move_mapped,
+            update=normalise_trace,
             unpack=lambda W, T: (W, T),
         )
 
@@ -200,98 +187,11 @@ METRICS.add("class_omega", Omega(scope="class"))
 METRICS.add("local_omega", Omega(scope="prototype"))
 
 
-def _by_mapped_rows(X: np.ndarray, prototypes: PrototypeSet) -> np.ndarray:
-    """|Omega x - Omega m|^2, one prototype a row; X and the prototypes from `prototypes.centring`."""
-    W, theta = prototypes.centring[1], prototypes.theta
-    found = np.empty((len(W), len(X)), dtype=np.result_type(X, theta))
-    for s, members in prototypes.groups:
-        found[members] = expanded_distances(W[members] @ theta[s].T, X @ theta[s].T)
-    return found
-
-
-def _by_maps(prototypes: PrototypeSet, rows: np.ndarray) -> np.ndarray:
-    """Lambda times a row for each prototype, by Omega and its transpose."""
-    theta, slot = prototypes.theta, prototypes.slot
-    each, rest = divmod(len(slot), len(theta))
-    if rest == 0 and (slot == np.repeat(np.arange(len(theta)), each)).all():
-        # As many for each map, side by side: two calls for all of them.
-        stacked = rows.reshape(len(theta), each, -1)
-        return ((stacked @ theta.transpose(0, 2, 1)) @ theta).reshape(rows.shape)
-    found = np.empty_like(rows)
-    for s, members in prototypes.groups:
-        found[members] = (rows[members] @ theta[s].T) @ theta[s]
-    return found
-
-
-@compiled(
-    lambda number: types.void(
-        constant_stack(types.float64),  # raw
-        types.float64,  # total
-        stack(number),  # out
-    ),
-    fastmath=VECTORISED,
-)
-def scale_to_trace(raw, total, out):
-    """Each slot scaled so that the sum of its squares is the total; one of zeros stays as it is."""
-    for s in range(raw.shape[0]):
-        squares = 0.0
-        for r in range(raw.shape[1]):
-            one = 0.0
-            for j in range(raw.shape[2]):
-                one += raw[s, r, j] * raw[s, r, j]
-            squares += one
-        scale = np.sqrt(total / squares) if squares > 0 else 1.0
-        for r in range(raw.shape[1]):
-            for j in range(raw.shape[2]):
-                out[s, r, j] = raw[s, r, j] * scale
-
-
-@compiled(
-    lambda number: types.void(
-        constant_stack(types.float64),  # raw
-        constant_stack(number),  # theta
-        constant_stack(number),  # gradient
-        types.float64,  # total
-        types.float64,  # share
-        stack(number),  # out
-    ),
-    fastmath=VECTORISED,
-)
-def free_gradient(raw, theta, gradient, total, share, out):
-    """share scale (gradient - (gradient'theta / total) theta) of each slot, with theta = scale raw."""
-    number = theta.dtype.type
-    for s in range(theta.shape[0]):
-        along = 0.0
-        for r in range(theta.shape[1]):
-            one = number(0)
-            for j in range(theta.shape[2]):
-                one += gradient[s, r, j] * theta[s, r, j]
-            along += one
-        factor = share * scale_of_slot(raw, theta, s)
-        times, less = number(factor), number(factor * along / total)
-        for r in range(theta.shape[1]):
-            for j in range(theta.shape[2]):
-                out[s, r, j] = times * gradient[s, r, j] - less * theta[s, r, j]
-
-
-@vectorised
-def scale_of_slot(raw, theta, s):
-    """The factor between two slots of which one is a multiple of the other, by the first rows that are not zero."""
-    for r in range(raw.shape[1]):
-        squares = product = 0.0
-        for j in range(raw.shape[2]):
-            squares += raw[s, r, j] * raw[s, r, j]
-            product += raw[s, r, j] * theta[s, r, j]
-        if product > 0:
-            return product / squares
-    return 1.0
-
-
-@compiled(fill_signature, fastmath=VECTORISED)
-def fill_mapped(x, W, T, slot, work, D):
+@kernel(distances_signature, fastmath=VECTORISED)
+def distances_mapped(x, W, T, slot, constants, D):
     """Distances after the map, one prototype a row."""
     n, d = W.shape
-    v = work[:d]
+    v = constants[:d]
     for i in range(n):
         for j in range(d):
             v[j] = x[j] - W[i, j]
@@ -306,17 +206,17 @@ def fill_mapped(x, W, T, slot, work, D):
         D[i] = s
 
 
-@compiled(step_signature, fastmath=VECTORISED)
-def step_mapped(x, W, T, slot, chosen, pulls, etas, G, work):
-    """G += c 2 (Omega v) v', then m += 2 eta c Omega' (Omega v), bounded; work ends in the average weight."""
+@kernel(move_signature, fastmath=VECTORISED)
+def move_mapped(x, W, T, slot, chosen, pulls, etas, G, constants):
+    """G += c 2 (Omega v) v', then m += 2 eta c Omega' (Omega v), bounded; constants end in the average weight."""
     for p in range(chosen.shape[0]):
         i, pull, eta = chosen[p], pulls[p], etas[p]
         d = x.shape[0]
         omega = T[slot[i]]
         rows = omega.shape[0]
-        v = work[:d]
-        move = work[d : 2 * d]
-        u = work[2 * d : 2 * d + rows]
+        v = constants[:d]
+        move = constants[d : 2 * d]
+        u = constants[2 * d : 2 * d + rows]
         length = 0.0
         for j in range(d):
             v[j] = x[j] - W[i, j]
@@ -340,7 +240,7 @@ def step_mapped(x, W, T, slot, chosen, pulls, etas, G, work):
         for j in range(d):
             moved += move[j] * move[j]
         factor = 2.0 * eta * pull
-        most = max(1.0, abs(factor) * work[2 * d + rows])
+        most = max(1.0, abs(factor) * constants[2 * d + rows])
         if factor * factor * moved > most * most * length:
             factor = np.sign(factor) * most * np.sqrt(length / moved)
         share = x.dtype.type(factor)
@@ -348,7 +248,7 @@ def step_mapped(x, W, T, slot, chosen, pulls, etas, G, work):
             W[i, j] += share * move[j]
 
 
-@compiled(finish_signature, fastmath=VECTORISED)
+@kernel(update_signature, fastmath=VECTORISED)
 def normalise_trace(T, s, rho, total, G):
     """Omega -= rho G, scaled to trace(Omega'Omega) = total."""
     rows, d = T[s].shape

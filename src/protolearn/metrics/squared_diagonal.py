@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from protolearn.compiled import VECTORISED, compiled
-from protolearn.data.kept_rows import KeptRows
+from protolearn.core.jit import VECTORISED, kernel
+from protolearn.core.parameters import check_choice
+from protolearn.core.prototypes import PrototypeSet
 from protolearn.metrics.base import (
     METRICS,
+    Coefficients,
+    Gradients,
     Metric,
     Packed,
-    fill_signature,
-    finish_signature,
-    step_signature,
+    distances_signature,
+    move_signature,
+    update_signature,
 )
-from protolearn.metrics.diagonal import Diagonal
-from protolearn.metrics.pulls import Pull
-from protolearn.parameters import check_choice
-from protolearn.prototypes import PrototypeSet
+from protolearn.metrics.diagonal import (
+    weighted_distances,
+    weighted_forms,
+    weighted_gradient,
+    weighted_row_distances,
+)
 
 if TYPE_CHECKING:
     from protolearn.data import Samples
@@ -65,26 +71,21 @@ class SquaredDiagonal(Metric):
     def initial_theta(self, n_slots: int, data: Samples) -> np.ndarray:
         return np.ones((n_slots, data.n_features))
 
-    def relevances(self, theta: np.ndarray) -> np.ndarray:
-        return theta * theta
+    def weights(self, prototypes: PrototypeSet) -> np.ndarray:
+        return np.square(prototypes.theta)
 
     def distances(self, X: np.ndarray, prototypes: PrototypeSet) -> np.ndarray:
-        return Diagonal(self.scope).distances(X, _with_squares(prototypes))
+        return weighted_distances(X, prototypes, self.weights(prototypes))
 
-    def distances_by_prototype(
-        self, X: np.ndarray, prototypes: PrototypeSet, kept: KeptRows | None = None
-    ) -> np.ndarray:
-        return Diagonal(self.scope).distances_by_prototype(X, _with_squares(prototypes))
+    def gradient(self, X: np.ndarray, prototypes: PrototypeSet, C: Coefficients) -> Gradients:
+        by_position, by_square = weighted_gradient(X, prototypes, C, self.weights(prototypes))
+        return by_position, 2.0 * prototypes.theta * by_square
 
     def linear_forms(self, prototypes: PrototypeSet) -> tuple[np.ndarray, np.ndarray] | None:
-        return Diagonal(self.scope).linear_forms(_with_squares(prototypes))
+        return weighted_forms(prototypes, self.weights(prototypes))
 
-    def moments(self, X: np.ndarray, prototypes: PrototypeSet, pull: Pull) -> tuple[np.ndarray, ...]:
-        return Diagonal(self.scope).moments(X, prototypes, pull)
-
-    def gradient_of(self, prototypes: PrototypeSet, moments: tuple[np.ndarray, ...]) -> tuple[np.ndarray, np.ndarray]:
-        positions, by_square = Diagonal(self.scope).gradient_of(_with_squares(prototypes), moments)
-        return positions, 2.0 * prototypes.theta * by_square
+    def row_distances(self, prototypes: PrototypeSet) -> Callable[[np.ndarray], np.ndarray]:
+        return weighted_row_distances(prototypes, self.weights(prototypes))
 
     def pack(self, prototypes: PrototypeSet) -> Packed:
         dtype = prototypes.positions.dtype
@@ -93,10 +94,10 @@ class SquaredDiagonal(Metric):
             theta=np.array(prototypes.theta[:, None, :], order="C"),
             slot=prototypes.slot,
             labels=prototypes.labels,
-            work=np.empty(0, dtype=dtype),
-            fill=fill_squared,
-            step=step_squared,
-            finish=descend,
+            constants=np.empty(0, dtype=dtype),
+            distances_to=distances_squared,
+            move=move_squared,
+            update=descend,
             unpack=lambda W, T: (W, T[:, 0, :]),
         )
 
@@ -109,10 +110,6 @@ METRICS.add("class_variance", SquaredDiagonal("class", "inverse_spread"))
 # A feature that is constant in its class would get an infinite weight; so it counts as one whose spread is this share
 # of its spread in the whole set.
 _LEAST_SHARE = 0.1
-
-
-def _with_squares(prototypes: PrototypeSet) -> PrototypeSet:
-    return prototypes.moved(prototypes.positions, prototypes.theta * prototypes.theta)
 
 
 def class_spread(data: Samples, *, whole: bool = False) -> np.ndarray:
@@ -146,8 +143,8 @@ def _added(one: _Moments, other: _Moments) -> _Moments:
     return one[0] + other[0], one[1] + other[1], one[2] + other[2]
 
 
-@compiled(fill_signature, fastmath=VECTORISED)
-def fill_squared(x, W, T, slot, work, D):
+@kernel(distances_signature, fastmath=VECTORISED)
+def distances_squared(x, W, T, slot, constants, D):
     """Weighted distances, one prototype a row."""
     n, d = W.shape
     for i in range(n):
@@ -160,28 +157,28 @@ def fill_squared(x, W, T, slot, work, D):
         D[i] = s
 
 
-@compiled(step_signature, fastmath=VECTORISED)
-def step_squared(x, W, T, slot, chosen, pulls, etas, G, work):
-    """G_j += c 2 w_j (x_j - m_j)^2, then m_j += 2 eta c w_j^2 (x_j - m_j), both times the factors in `work`, if any."""
+@kernel(move_signature, fastmath=VECTORISED)
+def move_squared(x, W, T, slot, chosen, pulls, etas, G, constants):
+    """G_j += c 2 w_j (x_j - m_j)^2, then m_j += 2 eta c w_j^2 (x_j - m_j), times the factors in `constants`, if any."""
     for p in range(chosen.shape[0]):
         i, pull, eta = chosen[p], pulls[p], etas[p]
         d = x.shape[0]
         one = x.dtype.type(1)
         s = slot[i]
-        free = work.shape[0] > 0
+        free = constants.shape[0] > 0
         if G.shape[0] > 0:
             c = x.dtype.type(2.0 * pull)
             at = W.shape[0] * d + s * d
             for j in range(d):
                 v = x[j] - W[i, j]
-                G[s, 0, j] += c * T[s, 0, j] * v * v * (work[at + j] if free else one)
+                G[s, 0, j] += c * T[s, 0, j] * v * v * (constants[at + j] if free else one)
         share = x.dtype.type(2.0 * eta * pull)
         for j in range(d):
-            factor = share * T[s, 0, j] * T[s, 0, j] * (work[i * d + j] if free else one)
+            factor = share * T[s, 0, j] * T[s, 0, j] * (constants[i * d + j] if free else one)
             W[i, j] += min(max(factor, -one), one) * (x[j] - W[i, j])
 
 
-@compiled(finish_signature, fastmath=VECTORISED)
+@kernel(update_signature, fastmath=VECTORISED)
 def descend(T, s, rho, total, G):
     """w -= rho G."""
     w = T[s, 0]

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from protolearn.parameters import check_choice
+from protolearn.core.parameters import check_choice
 from protolearn.plain.model import MaybeArray, PlainModel
 
 TOPS = {"int8": 127, "int16": 32767}

@@ -13,13 +13,10 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
+from protolearn.core.prototypes import PrototypeSet
 from protolearn.estimators.generators import MixtGauss
 from protolearn.estimators.lmnn import LMNN
 from protolearn.estimators.prediction import NearestPrototypeMixin
-from protolearn.metrics.diagonal import Diagonal
-from protolearn.metrics.euclidean import Euclidean
-from protolearn.metrics.omega import Omega
-from protolearn.metrics.squared_diagonal import SquaredDiagonal
 from protolearn.plain.model import PlainModel, RawColumn
 from protolearn.tables import Preparation
 
@@ -106,24 +103,26 @@ def _mixture(classifier: MixtGauss, plain: PlainModel) -> PlainModel:
 
 
 def _with_metric(classifier: NearestPrototypeMixin, plain: PlainModel) -> PlainModel:
-    metric, theta, _ = classifier._metric_and_theta(np.searchsorted(classifier.classes_, classifier.prototype_labels_))
-    # Exact types: a subclass may measure anything.
-    if type(metric) is Euclidean:
-        return plain
-    if type(metric) not in (Diagonal, SquaredDiagonal, Omega):
+    codes = np.searchsorted(classifier.classes_, classifier.prototype_labels_)
+    metric, theta, slot = classifier._metric_and_theta(codes)
+    fitted = PrototypeSet(classifier.prototypes_, codes, theta, slot).astype(np.dtype(np.float64))
+    maps, weights = metric.maps(fitted), metric.weights(fitted)
+    if maps is None and weights is None:
         raise ValueError(
-            f"The metric {type(metric).__name__} is not one of the library's, and an export cannot write it; fit with "
-            "metric='euclidean', a relevance or an omega metric."
+            f"The metric {type(metric).__name__} has neither `weights` nor `maps`, and an export cannot write it; fit "
+            "with metric='euclidean', a relevance or an omega metric."
         )
-    theta = np.asarray(theta, dtype=np.float64)
-    if metric.scope == "prototype":
-        theta = theta[plain.order]
-    if isinstance(metric, Omega):
+    if maps is not None:
+        maps = maps[plain.order] if metric.scope == "prototype" else maps
         origin = plain.positions.mean(axis=0)
         slot = plain.with_arrays(scope=metric.scope).slot
-        images = np.einsum("nrd,nd->nr", theta[slot], plain.positions - origin)
-        return plain.with_arrays(positions=images, maps=theta, origin=origin, scope=metric.scope)
-    return plain.with_arrays(weights=metric.relevances(theta), scope=metric.scope)
+        images = np.einsum("nrd,nd->nr", maps[slot], plain.positions - origin)
+        return plain.with_arrays(positions=images, maps=maps, origin=origin, scope=metric.scope)
+    if weights is None or not metric.adaptive:
+        return plain
+    return plain.with_arrays(
+        weights=weights[plain.order] if metric.scope == "prototype" else weights, scope=metric.scope
+    )
 
 
 def folder_of(step: Any) -> Fold:

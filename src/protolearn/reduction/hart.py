@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import types
 
-from protolearn.compiled import VECTORISED, compiled, inline, matrix, stack, vector
+from protolearn.core.jit import VECTORISED, helper, kernel, matrix, stack, types, vector
+from protolearn.core.searches import fold, least
 from protolearn.data import TrainingSet, block_rows, dense_rows
 from protolearn.metrics.euclidean import distances_to_columns
 from protolearn.reduction.neighbours import squared_distance
-from protolearn.searches import fold, least
 
 # Members are kept in tiles too, one feature a row and one member a column, so that the processor measures many at once.
 _TILE = 128
@@ -105,7 +104,7 @@ def _visit_signature(number: Any) -> Any:
     )
 
 
-@inline
+@helper
 def _for_certain(distance, size, n_features):
     """A squared distance that float32 must find for the true one to be no smaller than `distance`.
 
@@ -117,10 +116,10 @@ def _for_certain(distance, size, n_features):
     return (np.sqrt(distance) + 2.0**-23 * size) ** 2 * (1.0 + (n_features + 8) * 2.0**-23)
 
 
-@inline
+@helper
 def _look(X, n, members, X_rough, at, tiles, t, size, labels, row, label, own, rival, distances, folded):
     """Take note of a row's nearest own and nearest other member, if they are in this tile."""
-    distances_to_columns(X_rough[at], tiles[t].T, distances)
+    distances_to_columns(X_rough[at], tiles[t], distances)
     fold(distances, folded)
     limit = _for_certain(max(own[row], rival[row]), size, X.shape[1])
     # Without a limit all are measured, since float32 may have made infinities or worse of them.
@@ -137,7 +136,7 @@ def _look(X, n, members, X_rough, at, tiles, t, size, labels, row, label, own, r
                 rival[row] = min(rival[row], distance)
 
 
-@compiled(_visit_signature, fastmath=VECTORISED)
+@kernel(_visit_signature, fastmath=VECTORISED)
 def visit_rows(X, rows, begin, y, own, rival, seen, members, labels, tiles, origin, chosen, n_members, reach):
     """Show a block to the set, which takes in what it gets wrong; stops early where there is no room for it.
 

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from scipy.special import logsumexp
 
+from protolearn.core.prototypes import PrototypeSet
 from protolearn.data import Samples
 from protolearn.data.samples import Combine
 from protolearn.metrics import METRICS
-from protolearn.prototypes import PrototypeSet
 from protolearn.reduction.class_sums import OfRows, sum_over_class, sums_over_classes
 
 STOPPING = ("accuracy", "algorithm1", "likelihood")

@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import types
 
-from protolearn.compiled import compiled, matrix, vector
+from protolearn.core.jit import kernel, matrix, types, vector
 from protolearn.data import TrainingSet
 from protolearn.reduction.neighbours import TREE_MOST_FEATURES, insert, squared_distance
 
@@ -78,7 +77,7 @@ def _offer_signature(number: Any) -> Any:
 
 
 # Without fastmath: a fused multiply-add would round other digits than the tree does, and break ties another way.
-@compiled(_offer_signature)
+@kernel(_offer_signature)
 def offer_tile(X, Z, products, x_squares, z_squares, slack, rooted, first_x, first_z, distances, rows):
     """Offer each row of Z to each row of X; only what could be near enough is measured by its differences."""
     last = distances.shape[1] - 1

@@ -12,11 +12,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import types
 from scipy import sparse
 from sklearn.neighbors import KDTree, NearestNeighbors
 
-from protolearn.compiled import VECTORISED, compiled, inline, matrix, vector
+from protolearn.core.jit import VECTORISED, helper, kernel, matrix, types, vector
 from protolearn.data import working_dtype
 
 # With more features scikit-learn leaves its trees too.
@@ -101,7 +100,7 @@ def _by_blocks(X: np.ndarray, k: int) -> np.ndarray:
     return result
 
 
-@inline
+@helper
 def insert(distances, indices, distance, index):
     """Put a neighbour into a list in order of distance, then index; the last one falls out."""
     p = distances.shape[0] - 1
@@ -127,7 +126,7 @@ def _offer_signature(number: Any) -> Any:
     )
 
 
-@compiled(_offer_signature)
+@kernel(_offer_signature)
 def offer_candidates(products, row_squares, column_squares, first_row, first_column, near, index):
     """Offer the samples of a block of inner products to each other as neighbours; on the diagonal, each pair once.
 
@@ -170,7 +169,7 @@ def _exact_signature(number: Any) -> Any:
     )
 
 
-@inline
+@helper
 def squared_distance(a, b):
     """Squared distance in float64."""
     total = 0.0
@@ -180,7 +179,7 @@ def squared_distance(a, b):
     return total
 
 
-@compiled(_exact_signature, fastmath=VECTORISED)
+@kernel(_exact_signature, fastmath=VECTORISED)
 def measure_candidates(X, index, exact, result):
     """Put the nearest of each row's candidates in order, by distances in float64."""
     for i in range(X.shape[0]):
@@ -196,7 +195,7 @@ def _search_signature(number: Any) -> Any:
     return types.void(matrix(number), vector(types.int64), matrix(types.float64), types.Array(types.int64, 2, "C"))
 
 
-@compiled(_search_signature, fastmath=VECTORISED)
+@kernel(_search_signature, fastmath=VECTORISED)
 def search_rows(X, rows, exact, result):
     """The nearest others of some rows, by distances in float64 to every sample."""
     for r in range(rows.shape[0]):

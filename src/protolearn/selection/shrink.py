@@ -14,9 +14,9 @@ from sklearn.model_selection import train_test_split
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_array, check_random_state
 
+from protolearn.core.parameters import check_choice, check_count, check_number
 from protolearn.estimators.columns import ColumnChoice
 from protolearn.metrics.omega import Omega
-from protolearn.parameters import check_choice, check_count, check_number
 from protolearn.plain import FixedPointModel, PlainModel, fixed_point_model, plain_model
 from protolearn.plain.size import index_bytes, model_size
 

@@ -10,7 +10,7 @@ from scipy.optimize import brentq
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from protolearn.parameters import check_count
+from protolearn.core.parameters import check_count
 
 
 def vc_dimension(n_prototypes: int, n_features: int) -> float:

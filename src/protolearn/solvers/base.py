@@ -8,13 +8,12 @@ from typing import Protocol
 
 import numpy as np
 
+from protolearn.core.prototypes import PrototypeSet
+from protolearn.core.registry import Registry
+from protolearn.core.schedules import Schedule
 from protolearn.data import Samples
-from protolearn.data.kept_rows import KeptRows
 from protolearn.losses import Loss
 from protolearn.metrics import Metric
-from protolearn.prototypes import PrototypeSet
-from protolearn.registry import Registry
-from protolearn.schedules import Schedule
 
 SOLVERS = Registry("solver")
 
@@ -24,16 +23,12 @@ Watcher = Callable[[int, float, Callable[[], PrototypeSet]], bool]
 
 @dataclass(frozen=True)
 class Objective:
-    """A loss under a metric, with its numbers.
-
-    kept : what is known of the rows, where a solver passes over them often
-    """
+    """A loss under a metric, with its numbers."""
 
     loss: Loss
     metric: Metric
     slope: float
     regularization: float = 0.0
-    kept: KeptRows | None = None
 
     def parameters(self, labels: np.ndarray) -> np.ndarray:
         """What the compiled loss reads."""

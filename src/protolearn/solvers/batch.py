@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
+from scipy import sparse
 
+from protolearn.core.prototypes import PrototypeSet
 from protolearn.data import Samples
 from protolearn.data.samples import Reducible
 from protolearn.losses import FieldLoss
 from protolearn.metrics import Metric
-from protolearn.metrics.pulls import PairPull, Pull
-from protolearn.prototypes import PrototypeSet
-from protolearn.solvers import omega_block, thin_block
+from protolearn.metrics.base import Coefficients, Gradients
 from protolearn.solvers.base import Objective
 from protolearn.solvers.kernels import field_block, pair_block
 
@@ -23,115 +24,72 @@ _FEW_BLOCKS = 8
 
 @dataclass
 class Gradient:
-    """Sum of the weighted losses of some samples, its gradient, and the sum of the weights; sums of blocks add up."""
+    """Sum of the weighted losses of some samples, its gradient, and the sum of the weights; sums of blocks add up.
+
+    Many blocks add up in float64: in float32 they would lose digits.
+
+    errors : weight of the samples that the nearest prototype classifies wrongly, where it was asked for
+    """
 
     value: float
     positions: np.ndarray
     theta: np.ndarray
     weight: float = 0.0
-
-    def __add__(self, other: Gradient) -> Gradient:
-        return Gradient(
-            self.value + other.value,
-            self.positions + other.positions,
-            self.theta + other.theta,
-            self.weight + other.weight,
-        )
-
-    def __mul__(self, number: float) -> Gradient:
-        return Gradient(self.value * number, self.positions * number, self.theta * number, self.weight * number)
-
-    def __truediv__(self, number: float) -> Gradient:
-        return Gradient(self.value / number, self.positions / number, self.theta / number, self.weight / number)
-
-
-def coefficients(
-    prototypes: PrototypeSet, X: np.ndarray, y: np.ndarray, weight: np.ndarray, objective: Objective
-) -> tuple[float, np.ndarray, Pull]:
-    """Sum over a dense block of weight times loss, the distances D, and weight times d loss / d D.
-
-    Of a loss of own and rival, D is right for these two; in place of other distances there may be any larger numbers.
-    The value is not finite where a distance is not.
-    """
-    loss, labels = objective.loss, prototypes.labels
-    dtype = prototypes.positions.dtype
-    parameters = objective.parameters(labels)
-    formula = loss.coefficients.argument(dtype)
-    if isinstance(loss, FieldLoss):
-        D = objective.metric.distances(X, prototypes)
-        pull = np.empty_like(D)
-        return field_block.of(dtype)(D, y, weight, labels, formula, parameters, pull), D, pull
-    D = objective.metric.distances_of_nearest(X, y, prototypes, objective.kept)
-    pairs, pulls = np.zeros((len(X), 2), dtype=np.int32), np.zeros((len(X), 2), dtype=dtype)
-    value = pair_block.of(dtype)(D, y, weight, labels, formula, parameters, pairs, pulls)
-    return value, D.T, PairPull(pairs, pulls, len(prototypes))
-
-
-@dataclass
-class BlockSums:
-    """What blocks of samples add up, many of them in float64: in float32 they would lose digits.
-
-    value : weighted losses
-    moments : what the metric makes its gradient of
-    errors : weight of the samples that the nearest prototype classifies wrongly, where it was asked for
-    n_blocks : how many blocks these are the sums of
-    """
-
-    value: float
-    moments: tuple[np.ndarray, ...]
-    weight: float
     errors: float = 0.0
     n_blocks: int = 1
 
-    def __add__(self, other: BlockSums) -> BlockSums:
+    def __add__(self, other: Gradient) -> Gradient:
         n_blocks = self.n_blocks + other.n_blocks
         dtype = None if n_blocks <= _FEW_BLOCKS else np.float64
-        return BlockSums(
+        return Gradient(
             self.value + other.value,
-            tuple(np.add(one, two, dtype=dtype) for one, two in zip(self.moments, other.moments, strict=True)),
+            np.add(self.positions, other.positions, dtype=dtype),
+            np.add(self.theta, other.theta, dtype=dtype),
             self.weight + other.weight,
             self.errors + other.errors,
             n_blocks,
         )
 
-    def gradient(self, prototypes: PrototypeSet, objective: Objective) -> Gradient:
-        """Value and gradient of all of them, with the penalty of the prototypes themselves counted for each sample."""
-        found = Gradient(self.value, *objective.metric.gradient_of(prototypes, self.moments), self.weight)
-        penalty = prototype_penalty(prototypes, objective)
-        return found if penalty is None else found + penalty * self.weight
+    def __mul__(self, number: float) -> Gradient:
+        return Gradient(
+            self.value * number,
+            self.positions * number,
+            self.theta * number,
+            self.weight * number,
+            self.errors * number,
+            self.n_blocks,
+        )
+
+    def __truediv__(self, number: float) -> Gradient:
+        return self * (1.0 / number)
 
 
-def sums_of_block(
-    prototypes: PrototypeSet, objective: Objective, X: np.ndarray, y: np.ndarray, weight: np.ndarray
-) -> BlockSums:
-    """Losses and moments of one dense block."""
-    for way in (omega_block, thin_block):
-        if way.serves(prototypes, objective):
-            value, moments = way.value_and_moments(prototypes, objective, X, y, weight)
-            break
-    else:
-        value, _, pull = coefficients(prototypes, X, y, weight, objective)
-        moments = objective.metric.moments(X, prototypes, pull)
-    return BlockSums(value, moments, float(weight.sum()))
+def coefficients(
+    prototypes: PrototypeSet, X: np.ndarray, y: np.ndarray, weight: np.ndarray, objective: Objective
+) -> tuple[float, np.ndarray, Coefficients, Callable[[Coefficients], Gradients]]:
+    """Sum over a dense block of weight times loss, D, C = weight times d loss / d D, and what makes gradients of C.
+
+    A loss of own and rival has two coefficients a row: C is sparse. The value is not finite where a distance is not.
+    """
+    loss, labels = objective.loss, prototypes.labels
+    dtype = prototypes.positions.dtype
+    parameters = objective.parameters(labels)
+    formula = loss.coefficients.of(dtype)
+    D, pullback = objective.metric.distances_and_pullback(X, prototypes)
+    if isinstance(loss, FieldLoss):
+        D = np.ascontiguousarray(D)
+        C = np.empty_like(D)
+        return field_block.of(dtype)(D, y, weight, labels, formula, parameters, C), D, C, pullback
+    pairs, pulls = np.zeros((len(X), 2), dtype=np.int32), np.zeros((len(X), 2), dtype=dtype)
+    columns = np.ascontiguousarray(D.T)
+    value = pair_block.of(dtype)(columns, y, weight, labels, formula, parameters, pairs, pulls)
+    return value, D, two_in_a_row(pairs, pulls, len(prototypes)), pullback
 
 
-@dataclass(frozen=True)
-class SumsOfBlock:
-    """`sums_of_block` for certain prototypes."""
-
-    prototypes: PrototypeSet
-    objective: Objective
-
-    def __call__(self, X: np.ndarray, y: np.ndarray, weight: np.ndarray) -> BlockSums:
-        """Of one block."""
-        return sums_of_block(self.prototypes, self.objective, X, y, weight)
-
-    def of_pieces(self, X: np.ndarray, y: np.ndarray, weight: np.ndarray, length: int) -> BlockSums | None:
-        """The sums over pieces of so many rows each, in one call; None where blocks are left to threads of Python."""
-        if not omega_block.serves(self.prototypes, self.objective):
-            return None
-        found = omega_block.value_and_moments_of_pieces(self.prototypes, self.objective, X, y, weight, length)
-        return None if found is None else BlockSums(*found, float(weight.sum()), n_blocks=-(-len(X) // length))
+def two_in_a_row(pairs: np.ndarray, pulls: np.ndarray, n_prototypes: int) -> sparse.csr_array:
+    """The coefficients of own and rival as a sparse matrix of rows times prototypes."""
+    n = len(pairs)
+    return sparse.csr_array((pulls.ravel(), pairs.ravel(), np.arange(0, 2 * n + 1, 2)), shape=(n, n_prototypes))
 
 
 def value_and_gradient(
@@ -141,7 +99,15 @@ def value_and_gradient(
 
     X is one dense block; the value is not finite where a distance is not.
     """
-    return sums_of_block(prototypes, objective, X, y, weight).gradient(prototypes, objective)
+    value, _, C, pullback = coefficients(prototypes, X, y, weight, objective)
+    found = Gradient(value, *pullback(C), float(weight.sum()))
+    return with_penalty(found, prototypes, objective)
+
+
+def with_penalty(found: Gradient, prototypes: PrototypeSet, objective: Objective) -> Gradient:
+    """With the penalty of the prototypes themselves, which counts for each sample."""
+    penalty = prototype_penalty(prototypes, objective)
+    return found if penalty is None else found + penalty * found.weight
 
 
 def prototype_penalty(prototypes: PrototypeSet, objective: Objective) -> Gradient | None:
@@ -157,10 +123,14 @@ def prototype_penalty(prototypes: PrototypeSet, objective: Objective) -> Gradien
 
 def total_gradient(prototypes: PrototypeSet, data: Reducible, objective: Objective) -> Gradient | None:
     """Sum of the loss over all samples, with its gradient: a sum over blocks, wherever they are; None of no block."""
-    of_block = SumsOfBlock(prototypes, objective)
-    objective.metric.prepare(prototypes, objective.kept)
-    sums: BlockSums | None = data.reduce(of_block, len(prototypes), work=prototypes.work)
-    return None if sums is None else sums.gradient(prototypes, objective)
+    of_block = partial(_of_block, prototypes, objective)
+    return data.reduce(of_block, len(prototypes), work=prototypes.work)
+
+
+def _of_block(
+    prototypes: PrototypeSet, objective: Objective, X: np.ndarray, y: np.ndarray, weight: np.ndarray
+) -> Gradient:
+    return value_and_gradient(prototypes, X, y, weight, objective)
 
 
 def whole_gradient(prototypes: PrototypeSet, data: Samples, objective: Objective) -> Gradient:

@@ -7,21 +7,21 @@ parameters, whose mean weight is about 1, are of one size, whatever the units of
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 
 import numpy as np
 from scipy.optimize import Bounds, minimize
 
+from protolearn.core.prototypes import PrototypeSet
+from protolearn.core.threads import one_blas_thread
 from protolearn.data import Samples
-from protolearn.prototypes import PrototypeSet
 from protolearn.solvers.base import DIVERGED, SOLVERS, LossWatch, Objective, Plan, Solution
 from protolearn.solvers.batch import Gradient, total_gradient, whole_gradient
 from protolearn.solvers.keeping import make_keeper
-from protolearn.solvers.quasi_newton import Function, Note, minimise
-from protolearn.threads import one_blas_thread
 
 _DEFAULT_TOL = 1e-6
+# Steps that L-BFGS remembers; of many variables fewer, which lead to the same loss in less time.
+_CORRECTIONS, _FEW_CORRECTIONS, _MANY_VARIABLES = 10, 5, 20_000
 # Sufficient decrease, and how often a step is halved before the point counts as a minimum.
 _ARMIJO, _HALVINGS = 1e-4, 40
 # Adam moves each number by about its rate a step; the rate is measured in the unit of the positions.
@@ -50,42 +50,34 @@ class _Variables:
             positions = np.empty(positions.shape, dtype=dtype)
             np.multiply(vector[: self.n_positions], self.unit, out=positions.reshape(-1), casting="same_kind")
         if self.learns_metric:
-            theta = self.metric.projected(vector[self.n_positions :].reshape(theta.shape), dtype)
+            theta = self.metric.project(vector[self.n_positions :].reshape(theta.shape)).astype(dtype, copy=False)
         return self.start.moved(positions, theta)
 
-    def gradient(self, vector: np.ndarray, at: PrototypeSet, gradient: Gradient, share: float = 1.0) -> np.ndarray:
-        """By the vector: through the unit of the positions, and through the normalisation of the metric.
-
-        In the number type of the prototypes.
-
-        share : factor of all of it
-        """
-        found = np.empty(len(vector), dtype=at.positions.dtype)
-        by_positions, by_theta = found[: self.n_positions], found[self.n_positions :]
+    def gradient(self, vector: np.ndarray, at: PrototypeSet, gradient: Gradient) -> np.ndarray:
+        """By the vector: through the unit of the positions, and through the normalisation of the metric."""
+        found = np.empty(len(vector))
         if self.learns_positions:
-            np.multiply(gradient.positions.ravel(), share * self.unit, out=by_positions, casting="same_kind")
+            np.multiply(gradient.positions.ravel(), self.unit, out=found[: self.n_positions])
         if self.learns_metric:
             raw = vector[self.n_positions :].reshape(at.theta.shape)
-            # A penalty of the prototypes alone is float64.
-            by_valid = gradient.theta.astype(at.theta.dtype, copy=False)
-            self.metric.free(raw, at.theta, by_valid, share, by_theta.reshape(at.theta.shape))
+            found[self.n_positions :] = self.metric.gradient_before_projection(raw, at.theta, gradient.theta).ravel()
         return found
 
     def value_and_slope(self, vector: np.ndarray, data: Samples, objective: Objective) -> tuple[float, np.ndarray]:
         """Mean loss and its gradient by the vector."""
         prototypes = self.prototypes(vector)
         found = whole_gradient(prototypes, data, objective)
-        share = 1.0 / data.total_weight
-        return found.value * share, self.gradient(vector, prototypes, found, share)
+        slope = self.gradient(vector, prototypes, found)
+        slope /= data.total_weight
+        return found.value / data.total_weight, slope
 
-    @property
-    def bounded(self) -> bool:
-        return self.learns_metric and self.metric.lower_bound() is not None
-
-    def bounds(self) -> Bounds:
-        """No bounds for the positions, the metric's own for its parameters."""
+    def bounds(self) -> Bounds | None:
+        """No bounds for the positions, the metric's own for its parameters; None where it has none."""
+        lowest = self.metric.lower_bound() if self.learns_metric else None
+        if lowest is None:
+            return None
         low = np.full(self.n_positions + self.start.theta.size, -np.inf)
-        low[self.n_positions :] = self.metric.lower_bound()
+        low[self.n_positions :] = lowest
         return Bounds(low, np.inf)
 
     def clip(self, vector: np.ndarray) -> np.ndarray:
@@ -108,11 +100,7 @@ def adam(start: PrototypeSet, data: Samples, objective: Objective, plan: Plan) -
 
 
 def lbfgs(start: PrototypeSet, data: Samples, objective: Objective, plan: Plan) -> Solution:
-    """L-BFGS, `max_iter` iterations; the normalisation of the metric by the chain rule.
-
-    Weights that must not be negative are kept so by bounds, which scipy's L-BFGS-B has; without bounds by our own.
-    """
-    objective = replace(objective, kept=data.kept_rows)
+    """scipy's L-BFGS-B, `max_iter` iterations; the normalisation of the metric by the chain rule."""
     variables = _Variables(start, objective, plan)
     watch = LossWatch(None, plan.watch, make_keeper(plan, data, objective.metric))
     result = Solution(start)
@@ -124,47 +112,37 @@ def lbfgs(start: PrototypeSet, data: Samples, objective: Objective, plan: Plan) 
         last, slope = variables.value_and_slope(vector, data, objective)
         return last, slope
 
-    def note(vector: np.ndarray, value: float) -> bool:
+    def after_iteration(intermediate_result) -> None:
         nonlocal best
-        best = vector
-        return watch.ends(value, lambda: variables.prototypes(best))
+        best = intermediate_result.x.copy()
+        if watch.ends(intermediate_result.fun, lambda: variables.prototypes(best)):
+            raise StopIteration
 
     tol = (_DEFAULT_TOL if plan.tol is None else plan.tol) * 1e-2
     try:
         # Once for all iterations: each sum over blocks asks for it again, and then it costs nothing.
         with one_blas_thread():
-            if variables.bounded:
-                _with_bounds(value_and_slope, best, variables, plan.max_iter, tol, note)
-            else:
-                minimise(value_and_slope, best, max_iter=plan.max_iter, tol=tol, note=note)
+            minimize(
+                value_and_slope,
+                best,
+                jac=True,
+                method="L-BFGS-B",
+                bounds=variables.bounds(),
+                callback=after_iteration,
+                options={
+                    "maxiter": plan.max_iter,
+                    "ftol": tol,
+                    "gtol": tol,
+                    "maxfun": 15 * plan.max_iter,
+                    "maxcor": _FEW_CORRECTIONS if len(best) >= _MANY_VARIABLES else _CORRECTIONS,
+                },
+            )
         if not watch.curve:
             watch.curve.append(float(last))
     except KeyboardInterrupt:
         result.interrupted = True
     _finish(result, variables, best, watch, plan, objective)
     return result
-
-
-def _with_bounds(
-    function: Function, start: np.ndarray, variables: _Variables, max_iter: int, tol: float, note: Note
-) -> None:
-    def callback(intermediate_result) -> None:
-        if note(intermediate_result.x.copy(), intermediate_result.fun):
-            raise StopIteration
-
-    def in_float64(vector: np.ndarray) -> tuple[float, np.ndarray]:
-        value, slope = function(vector)
-        return value, slope.astype(np.float64, copy=False)
-
-    minimize(
-        in_float64,
-        start,
-        jac=True,
-        method="L-BFGS-B",
-        bounds=variables.bounds(),
-        callback=callback,
-        options={"maxiter": max_iter, "ftol": tol, "gtol": tol, "maxfun": 15 * max_iter},
-    )
 
 
 def _iterate(start: PrototypeSet, data: Samples, objective: Objective, plan: Plan, steps: Callable) -> Solution:
@@ -200,11 +178,7 @@ def _finish(
 
 
 def _search_steps(variables: _Variables, vector: np.ndarray, data: Samples, objective: Objective, plan: Plan):
-    def measure(at: np.ndarray) -> tuple[float, np.ndarray]:
-        value, slope = variables.value_and_slope(at, data, objective)
-        return value, slope.astype(np.float64, copy=False)
-
-    value, slope = measure(vector)
+    value, slope = variables.value_and_slope(vector, data, objective)
     if not np.isfinite(value):
         yield value, vector
         return
@@ -212,7 +186,7 @@ def _search_steps(variables: _Variables, vector: np.ndarray, data: Samples, obje
     for _ in range(plan.max_iter):
         for _ in range(_HALVINGS):
             candidate = variables.clip(vector - step * slope)
-            new_value, new_slope = measure(candidate)
+            new_value, new_slope = variables.value_and_slope(candidate, data, objective)
             if new_value <= value - _ARMIJO / step * np.sum((candidate - vector) ** 2):
                 break
             step /= 2
@@ -240,7 +214,7 @@ def _adam_epochs(variables: _Variables, vector: np.ndarray, data: Samples, objec
             if found is None:
                 continue
             total += found.value
-            slope = variables.gradient(vector, prototypes, found, 1.0 / (found.weight or 1.0)).astype(np.float64)
+            slope = variables.gradient(vector, prototypes, found) / (found.weight or 1.0)
             rate = _ADAM_RATE * tau * float(plan.schedule(plan.first_step + step, n_steps))
             step += 1
             first = keep_first * first + (1 - keep_first) * slope

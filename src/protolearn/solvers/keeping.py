@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from protolearn.core.prototypes import PrototypeSet
 from protolearn.data import Samples
 from protolearn.metrics import Metric
-from protolearn.prototypes import PrototypeSet
 from protolearn.solvers.base import Plan
 from protolearn.solvers.batch import classification_error
 

@@ -1,6 +1,7 @@
 """The compiled loops: they know neither the loss nor the metric, both come in as functions.
 
-One epoch kernel serves all losses of a kind under all metrics, so numba compiles it once for each number type.
+One epoch kernel serves all losses of a kind under all metrics, so numba compiles it once for each number type. As
+plain Python the same loops run a metric that has no compiled functions.
 """
 
 from __future__ import annotations
@@ -8,28 +9,28 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import types
 
-from protolearn.compiled import compiled, matrix, stack, vector
-from protolearn.function_arguments import FunctionOf
-from protolearn.losses.base import field_signature, pair_signature, rule_signature
-from protolearn.metrics.base import fill_signature, finish_signature, step_signature
-from protolearn.searches import (
+from protolearn.core.jit import function_of, kernel, matrix, stack, types, vector
+from protolearn.core.searches import (
     all_below,
     nearest_of,
     own_and_rival,
     own_and_rival_of_columns,
-    room_to_search,
+    padded_distances,
+    search_room,
     take_nearest,
     two_nearest_of,
 )
+from protolearn.losses.base import field_signature, pair_signature, rule_signature
+from protolearn.metrics.base import distances_signature, move_signature, update_signature
 
 
 def epoch_signature(number: Any, loss: Any, *, functions: bool = True) -> Any:
-    """What an epoch takes, with the type of its loss; `functions` of the metric, where it is not built in."""
-    of_metric = (fill_signature(number), step_signature(number), finish_signature(number)) if functions else ()
+    """What an epoch takes, with the signature of its loss; `functions` of the metric, where it is not built in."""
+    of_metric = (distances_signature(number), move_signature(number), update_signature(number)) if functions else ()
     return types.int64(
         matrix(number),  # X
+        vector(types.int64),  # row of X of each presentation
         vector(types.int64),  # y
         vector(types.float64),  # share of a step
         vector(types.float64),  # eta of each presentation
@@ -40,12 +41,12 @@ def epoch_signature(number: Any, loss: Any, *, functions: bool = True) -> Any:
         vector(types.int64),  # slot
         vector(types.int64),  # labels
         vector(types.int64),  # where each class begins, or nothing
-        vector(number),  # work
+        vector(number),  # constants
         stack(number),  # G
         types.float64,  # total
         types.float64,  # limit
-        *(FunctionOf(signature) for signature in of_metric),
-        loss,
+        *(function_of(signature) for signature in of_metric),
+        function_of(loss),
         vector(types.float64),  # parameters
         vector(types.float64),  # rate of each prototype
         types.float64,  # cap of these rates, 0 where they are fixed
@@ -53,43 +54,32 @@ def epoch_signature(number: Any, loss: Any, *, functions: bool = True) -> Any:
     )
 
 
-def in_place_types(number: Any) -> tuple[Any, ...]:
-    """What the epochs that read the rows of X where they are take first."""
-    return (
-        matrix(number),  # X
-        vector(types.int64),  # row of X of each presentation
-        vector(types.int64),  # y
-        vector(types.float64),  # share of a step
-        vector(types.float64),  # eta of each presentation
-        vector(types.float64),  # slope of each presentation
-    )
-
-
-@compiled(lambda number: epoch_signature(number, FunctionOf(pair_signature(number))))
+@kernel(lambda number: epoch_signature(number, pair_signature(number)))
 def pair_epoch(
-    X, y, share, eta, rho, slope, W, T, slot, labels, starts, work, G, total, limit, fill, step, finish, loss,
-    parameters, rates, cap, values,
+    X, rows, y, share, eta, rho, slope, W, T, slot, labels, starts, constants, G, total, limit, distances_to, move,
+    update, loss, parameters, rates, cap, values,
 ):  # fmt: skip
-    """Show the rows of X one after the other to a loss of own and rival; returns how many were shown.
+    """Show rows of X one after the other to a loss of own and rival; returns how many were shown.
 
     Fewer than all means that a distance was no longer finite or passed `limit`: learning has diverged.
     """
-    padded = room_to_search(labels.shape[0], X)
+    padded = padded_distances(labels.shape[0], X)
+    lane_values, lane_indices = search_room(X)
     D = padded[: labels.shape[0]]
     chosen = np.empty(2, np.int64)
     pulls = np.empty(2, np.float64)
     etas = np.empty(2, np.float64)
     alpha = parameters[1]
-    for n in range(X.shape[0]):
-        x = X[n]
-        fill(x, W, T, slot, work, padded)
+    for n in range(rows.shape[0]):
+        x, k = X[rows[n]], y[rows[n]]
+        distances_to(x, W, T, slot, constants, padded)
         for i in range(labels.shape[0], padded.shape[0]):
             padded[i] = np.inf
         if starts.shape[0] > 0:
-            own, d_own = take_nearest(padded, starts[y[n]], starts[y[n] + 1])
-            rival, d_rival = nearest_of(padded)
+            own, d_own = take_nearest(padded, starts[k], starts[k + 1])
+            rival, d_rival = nearest_of(padded, lane_values, lane_indices)
         else:
-            own, rival = own_and_rival(D, labels, y[n])
+            own, rival = own_and_rival(D, labels, k)
             d_own, d_rival = D[own], D[rival]
         if own < 0 or rival < 0 or not (d_own < limit and d_rival < limit):
             return n
@@ -102,38 +92,38 @@ def pair_epoch(
         chosen[0], pulls[0], etas[0] = own, pull, eta[n] * rates[own]
         chosen[1], pulls[1], etas[1] = rival, push, eta[n] * rates[rival]
         if push == 0.0:
-            step(x, W, T, slot, chosen[:1], pulls[:1], etas[:1], G, work)
+            move(x, W, T, slot, chosen[:1], pulls[:1], etas[:1], G, constants)
         elif pull == 0.0:
-            step(x, W, T, slot, chosen[1:], pulls[1:], etas[1:], G, work)
+            move(x, W, T, slot, chosen[1:], pulls[1:], etas[1:], G, constants)
         else:
-            step(x, W, T, slot, chosen, pulls, etas, G, work)
+            move(x, W, T, slot, chosen, pulls, etas, G, constants)
         if G.shape[0] > 0:
-            finish(T, slot[own], rho[n], total, G)
+            update(T, slot[own], rho[n], total, G)
             if slot[rival] != slot[own]:
-                finish(T, slot[rival], rho[n], total, G)
-    return X.shape[0]
+                update(T, slot[rival], rho[n], total, G)
+    return rows.shape[0]
 
 
-@compiled(lambda number: epoch_signature(number, FunctionOf(field_signature(number))))
+@kernel(lambda number: epoch_signature(number, field_signature(number)))
 def field_epoch(
-    X, y, share, eta, rho, slope, W, T, slot, labels, starts, work, G, total, limit, fill, step, finish, loss,
-    parameters, rates, cap, values,
+    X, rows, y, share, eta, rho, slope, W, T, slot, labels, starts, constants, G, total, limit, distances_to, move,
+    update, loss, parameters, rates, cap, values,
 ):  # fmt: skip
     """As pair_epoch, for a loss or rule of the distances to all prototypes."""
-    padded = np.full((labels.shape[0] + 15) // 16 * 16, np.inf, X.dtype)
+    padded = padded_distances(labels.shape[0], X)
     D = padded[: labels.shape[0]]
     C = np.empty(labels.shape[0], np.float64)
     chosen = np.empty(labels.shape[0], np.int64)
     pulls = np.empty(labels.shape[0], np.float64)
     etas = np.empty(labels.shape[0], np.float64)
     touched = np.zeros(T.shape[0], np.bool_)
-    for n in range(X.shape[0]):
-        x = X[n]
-        fill(x, W, T, slot, work, padded)
+    for n in range(rows.shape[0]):
+        x, k = X[rows[n]], y[rows[n]]
+        distances_to(x, W, T, slot, constants, padded)
         if not all_below(D, limit):
             return n
         parameters[0] = slope[n]
-        values[n] = loss(D, labels, y[n], parameters, C)
+        values[n] = loss(D, labels, k, parameters, C)
         count = 0
         for i in range(D.shape[0]):
             if C[i] != 0.0:
@@ -141,43 +131,44 @@ def field_epoch(
                 count += 1
         if count == 0:
             continue
-        step(x, W, T, slot, chosen[:count], pulls[:count], etas[:count], G, work)
+        move(x, W, T, slot, chosen[:count], pulls[:count], etas[:count], G, constants)
         if G.shape[0] > 0:
             for p in range(count):
                 touched[slot[chosen[p]]] = True
             for s in range(T.shape[0]):
                 if touched[s]:
-                    finish(T, s, rho[n], total, G)
+                    update(T, s, rho[n], total, G)
                     touched[s] = False
-    return X.shape[0]
+    return rows.shape[0]
 
 
-@compiled(lambda number: epoch_signature(number, FunctionOf(rule_signature(number))))
+@kernel(lambda number: epoch_signature(number, rule_signature(number)))
 def rule_epoch(
-    X, y, share, eta, rho, slope, W, T, slot, labels, starts, work, G, total, limit, fill, step, finish, loss,
-    parameters, rates, cap, values,
+    X, rows, y, share, eta, rho, slope, W, T, slot, labels, starts, constants, G, total, limit, distances_to, move,
+    update, loss, parameters, rates, cap, values,
 ):  # fmt: skip
     """As pair_epoch, for a rule of the two nearest prototypes, whatever their classes."""
     m = labels.shape[0]
-    padded = room_to_search(m, X)
+    padded = padded_distances(m, X)
+    lane_values, lane_indices = search_room(X)
     D = padded[:m]
     chosen = np.empty(2, np.int64)
     pulls = np.empty(2, np.float64)
     etas = np.empty(2, np.float64)
-    for n in range(X.shape[0]):
-        x = X[n]
-        fill(x, W, T, slot, work, padded)
+    for n in range(rows.shape[0]):
+        x, k = X[rows[n]], y[rows[n]]
+        distances_to(x, W, T, slot, constants, padded)
         for i in range(m, padded.shape[0]):
             padded[i] = np.inf
         if not all_below(D, limit):
             return n
         if parameters[2] > 0.0 and m > 1:
-            near, d_near, far, d_far = two_nearest_of(padded)
-            far_right = labels[far] == y[n]
+            near, d_near, far, d_far = two_nearest_of(padded, lane_values, lane_indices)
+            far_right = labels[far] == k
         else:
-            near, d_near = nearest_of(padded)
+            near, d_near = nearest_of(padded, lane_values, lane_indices)
             far, d_far, far_right = near, X.dtype.type(np.inf), False
-        value, pull, push = loss(d_near, d_far, labels[near] == y[n], far_right, parameters)
+        value, pull, push = loss(d_near, d_far, labels[near] == k, far_right, parameters)
         values[n] = value
         count = 0
         for i, c in ((near, pull), (far, push)):
@@ -187,18 +178,18 @@ def rule_epoch(
         if count == 0:
             continue
         if count == 2:
-            step(x, W, T, slot, chosen, pulls, etas, G, work)
+            move(x, W, T, slot, chosen, pulls, etas, G, constants)
         else:
-            step(x, W, T, slot, chosen[:1], pulls[:1], etas[:1], G, work)
+            move(x, W, T, slot, chosen[:1], pulls[:1], etas[:1], G, constants)
         if cap > 0.0:
             for p in range(count):
                 i = chosen[p]
                 rates[i] = min(rates[i] / (1.0 + rates[i] if pulls[p] > 0.0 else 1.0 - rates[i]), cap)
         if G.shape[0] > 0:
-            finish(T, slot[chosen[0]], rho[n], total, G)
+            update(T, slot[chosen[0]], rho[n], total, G)
             if count == 2 and slot[chosen[1]] != slot[chosen[0]]:
-                finish(T, slot[chosen[1]], rho[n], total, G)
-    return X.shape[0]
+                update(T, slot[chosen[1]], rho[n], total, G)
+    return rows.shape[0]
 
 
 # Samples whose nearest distances so far stay in the first-level cache.
@@ -212,14 +203,14 @@ def pair_block_signature(number: Any) -> Any:
         vector(types.int64),  # y
         vector(types.float64),  # weight
         vector(types.int64),  # labels
-        FunctionOf(pair_signature(number)),
+        function_of(pair_signature(number)),
         vector(types.float64),  # parameters
         matrix(types.int32),  # own and rival of each sample
         matrix(number),  # weight times d loss / d d_own and d loss / d d_rival
     )
 
 
-@compiled(pair_block_signature)
+@kernel(pair_block_signature)
 def pair_block(D, y, weight, labels, loss, parameters, pairs, pulls):
     """Weighted sum of the losses of a block of samples, with the two coefficients of each beside their prototypes.
 
@@ -247,13 +238,13 @@ def pair_block(D, y, weight, labels, loss, parameters, pairs, pulls):
     return value_sum
 
 
-@compiled(
+@kernel(
     lambda number: types.float64(
         matrix(number),  # D
         vector(types.int64),  # y
         vector(types.float64),  # weight
         vector(types.int64),  # labels
-        FunctionOf(field_signature(number)),
+        function_of(field_signature(number)),
         vector(types.float64),  # parameters
         matrix(number),  # C
     )
@@ -269,7 +260,7 @@ def field_block(D, y, weight, labels, loss, parameters, C):
     return value_sum
 
 
-@compiled(
+@kernel(
     lambda number: types.UniTuple(types.float64, 2)(
         matrix(number),  # X
         vector(types.int64),  # y
@@ -278,25 +269,25 @@ def field_block(D, y, weight, labels, loss, parameters, C):
         stack(number),  # T
         vector(types.int64),  # slot
         vector(types.int64),  # labels
-        vector(number),  # work
-        FunctionOf(fill_signature(number)),
-        FunctionOf(pair_signature(number)),
+        vector(number),  # constants
+        function_of(distances_signature(number)),
+        function_of(pair_signature(number)),
         vector(types.float64),  # parameters
         matrix(types.int32),  # own and rival of each row
         matrix(number),  # weight times d loss / d d_own and d loss / d d_rival
     )
 )
-def pair_rows(X, y, weight, W, T, slot, labels, work, fill, loss, parameters, pairs, pulls):
+def pair_rows(X, y, weight, W, T, slot, labels, constants, distances_to, loss, parameters, pairs, pulls):
     """Weighted sums of the losses and of the 1-NN errors; the two coefficients of each row beside their prototypes.
 
     Both are NaN where a distance is not finite. Nothing of the size rows times prototypes is kept.
     """
-    padded = np.empty((labels.shape[0] + 15) // 16 * 16, X.dtype)
+    padded = padded_distances(labels.shape[0], X)
     D = padded[: labels.shape[0]]
     alpha = parameters[1]
     value_sum = errors = 0.0
     for n in range(X.shape[0]):
-        fill(X[n], W, T, slot, work, padded)
+        distances_to(X[n], W, T, slot, constants, padded)
         own, rival = own_and_rival(D, labels, y[n])
         if own < 0 or rival < 0:
             return np.nan, np.nan

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from protolearn.registry import Registry
+from protolearn.core.registry import Registry
 from protolearn.solvers.large_margin import project
 from protolearn.solvers.triples import Candidates, TripleProblem
 

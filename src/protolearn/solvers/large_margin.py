@@ -22,16 +22,16 @@ goes on from there.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 
-from protolearn.registry import Registry
-from protolearn.solvers.quasi_newton import Memory
+from protolearn.core.registry import Registry
+from protolearn.core.threads import n_threads, one_blas_thread
 from protolearn.solvers.triples import Candidates, Sums, TripleProblem, squared_distances
-from protolearn.threads import n_threads, one_blas_thread
 
 METRIC_SOLVERS = Registry("solver")
 # How much further than the perimeter the search looks, so that few invaders of the next steps are missed; and the most.
@@ -43,6 +43,8 @@ _DECREASE, _CURVATURE, _TRIALS = 1e-4, 0.9, 25
 # The first step is as long as this share of the start.
 _FIRST_STEP = 0.01
 _MEMORY = 12
+# The least cosine of the angle between a step and the change of the slope that is remembered.
+_LEAST_CURVATURE = 1e-12
 # The best multiple is found from all centres where that is quick, else from some.
 _SCALE_PAIRS, _SCALE_CENTRES, _SCALE_STEPS = 1 << 19, 48, 40
 # Directions with less variance than this share of the largest are whitened no further: they hold rounding only.
@@ -227,6 +229,43 @@ class _Steps:
         return slope.astype(np.float64, copy=False)
 
 
+class _Memory:
+    """The last steps s and changes y of the slope: the two loops of L-BFGS (Nocedal 1980).
+
+    SciPy's L-BFGS searches for smooth functions only and forgets its steps between two calls. The cost here has kinks,
+    and its candidates change between two exact searches.
+    """
+
+    def __init__(self, size: int) -> None:
+        self._pairs: deque[tuple[np.ndarray, np.ndarray, float]] = deque(maxlen=size)
+
+    def __len__(self) -> int:
+        return len(self._pairs)
+
+    def clear(self) -> None:
+        """Forget all steps."""
+        self._pairs.clear()
+
+    def add(self, step: np.ndarray, change: np.ndarray) -> None:
+        """Remember a step along which the slope rose; the oldest gives way."""
+        curvature = float(step @ change)
+        if curvature > _LEAST_CURVATURE * np.sqrt(float(step @ step) * float(change @ change)):
+            self._pairs.append((step, change, curvature))
+
+    def direction(self, slope: np.ndarray) -> np.ndarray:
+        """Minus the inverse Hessian times the slope."""
+        found, shares = -slope, []
+        for step, change, curvature in reversed(self._pairs):
+            shares.append(float(step @ found) / curvature)
+            found -= shares[-1] * change
+        if self._pairs:
+            _, change, curvature = self._pairs[-1]
+            found *= curvature / float(change @ change)
+        for (step, change, curvature), share in zip(self._pairs, reversed(shares), strict=True):
+            found += (share - float(change @ found) / curvature) * step
+        return found
+
+
 class FactorSteps(_Steps, name="factor"):
     """L-BFGS on Omega (Nocedal 1980), its line search made for kinks (Lewis and Overton 2013).
 
@@ -236,7 +275,7 @@ class FactorSteps(_Steps, name="factor"):
     def __init__(self, problem: TripleProblem, omega: np.ndarray) -> None:
         super().__init__(problem)
         self.point = omega
-        self.memory = Memory(np.dtype(np.float64), _MEMORY)
+        self.memory = _Memory(_MEMORY)
 
     @property
     def omega(self) -> np.ndarray:
@@ -295,7 +334,7 @@ class FactorSteps(_Steps, name="factor"):
             self.memory.clear()
             return self.advance(candidates, smooth)
         trial, value, slope = best
-        self.memory.add(direction.ravel(), low, self.slope.ravel(), slope.ravel())
+        self.memory.add(low * direction.ravel(), (slope - self.slope).ravel())
         self.point, self.value, self.slope = trial, value, slope
         return True
 

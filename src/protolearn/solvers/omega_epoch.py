@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from protolearn.compiled import compiled, vectorised
-from protolearn.function_arguments import FunctionOf
+from protolearn.core.jit import kernel, vectorised
+from protolearn.core.searches import nearest_of, padded_distances, search_room, take_nearest
 from protolearn.losses.base import pair_signature
-from protolearn.searches import nearest_of, room_to_search, take_nearest
 from protolearn.solvers.kernels import epoch_signature
 
 # After so many samples the prototypes are mapped anew, before the rounding of the updates adds up.
@@ -104,7 +103,7 @@ def move_mapped(W, i, towards, away, p, factor, mean_weight):
 
 
 @vectorised
-def turn(T, s, a, b, differences, away, total):
+def update_omega(T, s, a, b, differences, away, total):
     """Omega -= a h_0 v_0' + b h_1 v_1', scaled to trace(Omega'Omega) = total; returns the scale.
 
     Omega is T[s], h the differences after the map, v those before.
@@ -129,8 +128,8 @@ def turn(T, s, a, b, differences, away, total):
 
 
 @vectorised
-def follow(mapped, slot, s, stale, W, origin, a, b, differences, away, scale):
-    """What `turn` makes of Omega (m_i - origin), for all m_i under that Omega that are not to be mapped anew."""
+def update_mapped_prototypes(mapped, slot, s, stale, W, origin, a, b, differences, away, scale):
+    """Omega (m_i - origin) after `update_omega`, for all m_i under that Omega that are not to be mapped anew."""
     number = mapped.dtype.type
     for i in range(slot.shape[0]):
         if slot[i] != s or stale[i]:
@@ -146,10 +145,10 @@ def follow(mapped, slot, s, stale, W, origin, a, b, differences, away, scale):
             mapped[i, r] = scale * (mapped[i, r] - p * differences[0, r] - q * differences[1, r])
 
 
-@compiled(lambda number: epoch_signature(number, FunctionOf(pair_signature(number)), functions=False))
+@kernel(lambda number: epoch_signature(number, pair_signature(number), functions=False))
 def omega_pair_epoch(
-    X, y, share, eta, rho, slope, W, T, slot, labels, starts, work, G, total, limit, loss, parameters, rates, cap,
-    values,
+    X, rows, y, share, eta, rho, slope, W, T, slot, labels, starts, constants, G, total, limit, loss, parameters, rates,
+    cap, values,
 ):  # fmt: skip
     """As pair_epoch, for prototypes sorted by class; G is not filled, only asked whether Omega is learned.
 
@@ -158,35 +157,37 @@ def omega_pair_epoch(
     Omega (m - o) <- scale (Omega (m - o) - 2 rho sum c_i h_i v_i'(m - o))           for all m that share it
     """
     m = labels.shape[0]
-    n_slots, rows, d = T.shape
-    padded = room_to_search(m, X)
+    n_slots, n_components, d = T.shape
+    padded = padded_distances(m, X)
+    lane_values, lane_indices = search_room(X)
     # Few arrays: numba compiles each kind that is made here, and a tenth of a second for each.
     origin, towards, away = np.empty(d, X.dtype), np.empty(d, X.dtype), np.empty((2, d), X.dtype)
     differences, sample, mapped = (
-        np.empty((2, rows), X.dtype),
-        np.empty((n_slots, rows), X.dtype),
-        np.empty((m, rows), X.dtype),
+        np.empty((2, n_components), X.dtype),
+        np.empty((n_slots, n_components), X.dtype),
+        np.empty((m, n_components), X.dtype),
     )
     for j in range(d):
         origin[j] = 0
         for i in range(m):
             origin[j] += W[i, j] / X.dtype.type(m)
     stale = np.empty(m, np.bool_)
-    mean_weight = float(work[2 * d + rows])
+    mean_weight = float(constants[2 * d + n_components])
     learns = G.shape[0] > 0
     alpha = parameters[1]
-    for n in range(X.shape[0]):
+    for n in range(rows.shape[0]):
+        at, k = rows[n], y[rows[n]]
         for i in range(m):
             if stale[i] or n % _MAPPED_ANEW == 0:
                 subtract(W, i, origin, towards)
                 multiply(T, slot[i], towards, mapped, i)
                 stale[i] = False
-        subtract(X, n, origin, towards)
+        subtract(X, at, origin, towards)
         for s in range(n_slots):
             multiply(T, s, towards, sample, s)
         distances_after(sample, slot, mapped, padded)
-        own, d_own = take_nearest(padded, starts[y[n]], starts[y[n] + 1])
-        rival, d_rival = nearest_of(padded)
+        own, d_own = take_nearest(padded, starts[k], starts[k + 1])
+        rival, d_rival = nearest_of(padded, lane_values, lane_indices)
         if not (d_own < limit and d_rival < limit):
             return n
         value, pull, push = loss(d_own, d_rival, slope[n])
@@ -196,7 +197,7 @@ def omega_pair_epoch(
             continue
         for p in range(2):
             i = pair[p]
-            subtract_rows(X, n, W, i, away, p)
+            subtract_rows(X, at, W, i, away, p)
             subtract_rows(sample, slot[i], mapped, i, differences, p)
         for p in range(2):
             i = pair[p]
@@ -211,6 +212,6 @@ def omega_pair_epoch(
                     continue
                 pulling = 2.0 * rho[n] * pulls[0] if slot[own] == s else 0.0
                 pushing = 2.0 * rho[n] * pulls[1] if slot[rival] == s else 0.0
-                scale = turn(T, s, pulling, pushing, differences, away, total)
-                follow(mapped, slot, s, stale, W, origin, pulling, pushing, differences, away, scale)
-    return X.shape[0]
+                scale = update_omega(T, s, pulling, pushing, differences, away, total)
+                update_mapped_prototypes(mapped, slot, s, stale, W, origin, pulling, pushing, differences, away, scale)
+    return rows.shape[0]

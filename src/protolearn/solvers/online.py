@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
 import numpy as np
 
-from protolearn.compiled import Compiled
+from protolearn.core.jit import Kernel
+from protolearn.core.prototypes import PrototypeSet
+from protolearn.core.schedules import annealed
+from protolearn.core.searches import class_starts, searched_by_class
 from protolearn.data import TrainingSet, block_rows
 from protolearn.losses import FieldLoss, Loss, NearestLoss
 from protolearn.metrics import Metric
 from protolearn.metrics.base import Packed
 from protolearn.metrics.euclidean import Euclidean, across_prototypes
 from protolearn.metrics.omega import Omega
-from protolearn.prototypes import PrototypeSet
-from protolearn.schedules import annealed
-from protolearn.searches import class_starts, searched_by_class
-from protolearn.solvers.ahead import ahead_epoch, looks_ahead, pack_rows
+from protolearn.solvers.ahead import ahead_epoch, pays_ahead
 from protolearn.solvers.base import DIVERGED, SOLVERS, WORSE, LossWatch, Objective, Plan, Solution
 from protolearn.solvers.batch import classification_error
-from protolearn.solvers.euclidean_epochs import (
-    BY_COLUMN,
-    BY_ROW,
-    pair_epoch_by_column,
-    pair_epoch_by_row,
-    rule_epoch_by_column,
-    rule_epoch_by_row,
-)
+from protolearn.solvers.euclidean_epochs import euclidean_pair_epoch, euclidean_rule_epoch
 from protolearn.solvers.keeping import make_keeper
 from protolearn.solvers.kernels import field_epoch, pair_epoch, rule_epoch
 from protolearn.solvers.omega_epoch import omega_pair_epoch
@@ -65,7 +62,7 @@ def online(start: PrototypeSet, data: TrainingSet, objective: Objective, plan: P
             first = 0
             for rows, share in presentations.epochs(count, size):
                 values = np.empty(len(rows))
-                shown = stream.show(rows, share, values)
+                shown = stream.run_rows(rows, share, values)
                 if shown < len(rows):
                     diverged = epoch + (first + shown) // presentations.length + 1
                     result.message = DIVERGED.format(epoch=diverged, rate=stream.step_size_hint)
@@ -84,7 +81,7 @@ def online(start: PrototypeSet, data: TrainingSet, objective: Objective, plan: P
         result.interrupted = True
     result.prototypes = watch.kept(stream.packed.prototypes())
     suspect = bool(watch.curve) and watch.curve[-1] > loss_before and not result.message
-    if suspect and _undone(start, result.prototypes, data, objective):
+    if suspect and _got_worse(start, result.prototypes, data, objective):
         result.prototypes = watch.kept(best[1])
         result.message = WORSE.format(last=watch.curve[-1], first=loss_before, rate=stream.step_size_hint)
     result.loss_curve, result.n_iter = watch.curve, max(epoch, 1)
@@ -95,7 +92,7 @@ def online(start: PrototypeSet, data: TrainingSet, objective: Objective, plan: P
 SOLVERS.add("online", online)
 
 
-def at_once(
+def fit_in_one_call(
     start: PrototypeSet, data: TrainingSet, objective: Objective, plan: Plan, order: np.ndarray
 ) -> PrototypeSet | None:
     """The prototypes that `online` ends with, by one call of the kernel over the rows of all epochs.
@@ -107,12 +104,12 @@ def at_once(
     stream = _Stream(start, data, objective, plan, epoch_length=presentations.length)
     before = stream.loss_at_start(presentations.sample(_LOOK_AT))
     values = np.empty(len(order))
-    if stream.show(order, None, values) < len(order) or not values[-presentations.length :].mean() <= before:
+    if stream.run_rows(order, None, values) < len(order) or not values[-presentations.length :].mean() <= before:
         return None
     return stream.packed.prototypes()
 
 
-def _undone(start: PrototypeSet, end: PrototypeSet, data: TrainingSet, objective: Objective) -> bool:
+def _got_worse(start: PrototypeSet, end: PrototypeSet, data: TrainingSet, objective: Objective) -> bool:
     """Whether learning made a tenth more of the training set wrong than the start did.
 
     Without a regulariser MCE draws its prototypes ever further from the border, until one step moves the border past
@@ -130,46 +127,30 @@ class _Stream:
         self, start: PrototypeSet, data: TrainingSet, objective: Objective, plan: Plan, epoch_length: int
     ) -> None:
         self.data, self.plan, self.objective = data, plan, objective
-        dtype = data.dtype
         loss = objective.loss
-        self.starts = class_starts(start.labels, data.n_classes)
-        by_class = len(self.starts) > 0
-        ahead = looks_ahead(loss, objective.metric, start)
-        self.kernel = ahead_epoch if ahead else _kernel(loss, objective.metric, start, by_class)
-        if self.kernel is pair_epoch:
-            self.starts = searched_by_class(start.labels, data.n_classes)
-        self.epoch = self.kernel.of(dtype)
-        self.packed: Packed = self._pack(start)
-        of_metric = (self.packed.fill, self.packed.step, self.packed.finish) if self.kernel in _FOR_ANY_METRIC else ()
-        self.functions = tuple(function.argument(dtype) for function in of_metric)
-        self.packed.work = _factors(plan, start, objective, self.packed.work)
+        self.epoch = choose_epoch(loss, objective.metric, start, data.n_classes)
+        self.packed = self.epoch.packed
+        self.packed.constants = _factors(plan, start, objective, self.packed.constants)
         self.step = plan.first_step
         self.end = plan.n_steps or plan.max_iter * epoch_length
         self.step_size_hint = plan.position_rate / objective.loss.rate_unit(plan.scale)
         self.parameters = objective.parameters(start.labels)
-        self.loss = loss.coefficients.argument(dtype)
         learns_metric = objective.metric.adaptive and plan.metric_rate > 0
-        self.gradient = np.zeros(self.packed.theta.shape if learns_metric else (0, 0, 0), dtype=dtype)
+        # An epoch without a place for the metric's gradient does not learn the metric.
+        self.no_gradient = np.zeros((0, 0, 0), dtype=data.dtype)
+        self.gradient = np.zeros(self.packed.theta.shape, dtype=data.dtype) if learns_metric else self.no_gradient
         self.rates = np.ones(len(start)) if plan.rates is None else plan.rates.copy()
         self.cap = plan.position_rate if loss.individual_rates else 0.0
         self._constants: dict[float, np.ndarray] = {}
         if loss.individual_rates and plan.rates is None:
             self.rates[:] = plan.position_rate
 
-    def _pack(self, prototypes: PrototypeSet) -> Packed:
-        metric = self.objective.metric
-        if self.kernel is ahead_epoch:
-            return pack_rows(metric, prototypes)
-        if isinstance(metric, Euclidean) and self.kernel in _EUCLIDEAN:
-            return metric.pack(prototypes, by_column=self.kernel in BY_COLUMN)
-        return metric.pack(prototypes)
-
     def loss_at_start(self, rows: np.ndarray) -> float:
         """Mean loss of the first prototypes over some rows."""
         values = np.full(len(rows), np.nan)
         whole, still, slope = (self._constant(value, len(rows)) for value in (1.0, 0.0, self.objective.slope))
         before = self.packed.positions.copy()
-        self._present(rows, whole, still, still, slope, values)
+        self._call_kernel(rows, whole, still, still, slope, values)
         # Zero times a coefficient that is not finite would have moved a prototype.
         self.packed.positions[...] = before
         return float(values.mean())
@@ -184,7 +165,7 @@ class _Stream:
             self._constants[value] = np.full(count, value, dtype=np.float64)
         return self._constants[value][:count]
 
-    def show(self, rows: np.ndarray, share: np.ndarray | None, values: np.ndarray) -> int:
+    def run_rows(self, rows: np.ndarray, share: np.ndarray | None, values: np.ndarray) -> int:
         """Present some rows; returns how many of them before learning diverged, and then undoes them all."""
         plan, packed = self.plan, self.packed
         steps = self.step + np.arange(len(rows))
@@ -201,7 +182,7 @@ class _Stream:
         rho = plan.metric_rate * factor if plan.metric_rate > 0 else still
         before = packed.positions.copy(), packed.theta.copy()
         eta_or_none = eta if plan.position_rate > 0 else still
-        shown = self._present(rows, whole if share is None else share, eta_or_none, rho, slope, values)
+        shown = self._call_kernel(rows, whole if share is None else share, eta_or_none, rho, slope, values)
         self.step += len(rows)
         finite = all(np.isfinite(part).all() for part in packed.unpack(packed.positions, packed.theta))
         if shown == len(rows) and finite:
@@ -211,7 +192,7 @@ class _Stream:
         packed.positions[...], packed.theta[...] = before
         return min(shown, len(rows) - 1)
 
-    def _present(
+    def _call_kernel(
         self,
         rows: np.ndarray,
         share: np.ndarray,
@@ -220,15 +201,14 @@ class _Stream:
         slope: np.ndarray,
         values: np.ndarray,
     ) -> int:
-        packed = self.packed
-        if self.kernel in _EUCLIDEAN:
-            return self._present_in_place(rows, share, eta, slope, values)
-        # Rates of zero and no place for the metric's gradient: a look that changes nothing.
-        gradient = self.gradient if rho.any() else np.zeros((0, 0, 0), dtype=self.data.dtype)
+        packed, data = self.packed, self.data
+        # Kernels read the rows where they are, if they can: to gather them first takes a tenth of an epoch.
+        in_place = type(data.X) is np.ndarray and data.X.dtype == data.dtype and data.X.flags.carray
         with np.errstate(over="ignore", invalid="ignore"):
-            return self.epoch(
-                self.data.rows(rows),
-                self.data.y.take(rows),
+            return self.epoch.run(
+                data.X if in_place else data.rows(rows),
+                rows.astype(np.int64, copy=False) if in_place else np.arange(len(rows)),
+                data.y if in_place else data.y[rows],
                 share,
                 eta,
                 rho,
@@ -237,38 +217,17 @@ class _Stream:
                 packed.theta,
                 packed.slot,
                 packed.labels,
-                self.starts,
-                packed.work,
-                gradient,
-                self.objective.metric.total(self.data.n_features),
+                self.epoch.starts,
+                packed.constants,
+                self.gradient if rho.any() else self.no_gradient,
+                self.objective.metric.total(data.n_features),
                 self.plan.limit,
-                *self.functions,
-                self.loss,
+                *self.epoch.functions,
                 self.parameters,
                 self.rates,
                 self.cap,
                 values,
             )
-
-    def _present_in_place(
-        self, rows: np.ndarray, share: np.ndarray, eta: np.ndarray, slope: np.ndarray, values: np.ndarray
-    ) -> int:
-        packed, data = self.packed, self.data
-        # Rows are read where they are, if a kernel can: to gather them first takes a tenth of an epoch.
-        there = type(data.X) is np.ndarray and data.X.dtype == data.dtype and data.X.flags.carray
-        shown = (
-            data.X if there else data.rows(rows),
-            rows.astype(np.int64, copy=False) if there else np.arange(len(rows)),
-            data.y if there else data.y[rows],
-            share,
-            eta,
-            slope,
-        )
-        learned = (self.plan.limit, self.loss, self.parameters, self.rates)
-        if self.kernel is ahead_epoch:
-            return self.epoch(*shown, packed.positions, self.starts, *learned, values)
-        W = packed.positions.T if self.kernel in BY_COLUMN else packed.positions
-        return self.epoch(*shown, W, packed.labels, self.starts, *learned, self.cap, values)
 
     def _shrink(self, time: float) -> None:
         """Follow the penalty of the prototypes alone for the sum of the rates just used.
@@ -281,31 +240,79 @@ class _Stream:
         penalty = self.objective.loss.penalty(found.positions, found.labels)
         if penalty is not None:
             moved = found.positions - 0.5 * -np.expm1(-2.0 * strength * time) * penalty[1]
-            self.packed.positions[...] = self._pack(found.moved(moved, found.theta)).positions
+            self.packed.positions[...] = self.epoch.pack(found.moved(moved, found.theta)).positions
 
 
-# Those that have the Euclidean distance built in, and those that call the functions of a metric.
-_EUCLIDEAN = (ahead_epoch, *BY_ROW, *BY_COLUMN)
-_FOR_ANY_METRIC = (pair_epoch, field_epoch, rule_epoch)
+@dataclass(frozen=True)
+class Epoch:
+    """One way to run an epoch.
+
+    run : the loop, compiled or plain
+    starts : where the prototypes of each class begin, or nothing
+    functions : those of the metric where the loop has none built in, and the loss
+    pack : makes the layout of the prototypes that the loop reads
+    packed : the prototypes in that layout
+    """
+
+    run: Callable
+    starts: np.ndarray
+    functions: tuple[Callable, ...]
+    pack: Callable[[PrototypeSet], Packed]
+    packed: Packed
 
 
-def _kernel(loss: Loss, metric: Metric, start: PrototypeSet, by_class: bool) -> Compiled:
-    """The epoch of one kind of loss, made for the metric where there is one."""
-    if isinstance(loss, FieldLoss):
-        return field_epoch
-    by_column = isinstance(metric, Euclidean) and across_prototypes(*start.positions.shape, few_move=True)
-    if isinstance(loss, NearestLoss):
-        euclidean = rule_epoch_by_column if by_column else rule_epoch_by_row
-        return euclidean if isinstance(metric, Euclidean) else rule_epoch
-    if by_class and isinstance(metric, Euclidean):
-        return pair_epoch_by_column if by_column else pair_epoch_by_row
-    return omega_pair_epoch if by_class and isinstance(metric, Omega) else pair_epoch
+def choose_epoch(loss: Loss, metric: Metric, start: PrototypeSet, n_classes: int) -> Epoch:
+    """The loop for a kind of loss under a metric: which kernel runs is decided here.
+
+    A metric without compiled functions runs the general loops as plain Python.
+    """
+    starts = class_starts(start.labels, n_classes)
+    special = special_epoch(loss, metric, start, len(starts) > 0)
+    if special is not None:
+        kernel, pack = special
+    else:
+        pack = metric.pack
+        kernel = rule_epoch if isinstance(loss, NearestLoss) else pair_epoch
+        kernel = field_epoch if isinstance(loss, FieldLoss) else kernel
+        starts = searched_by_class(start.labels, n_classes)
+    packed = pack(start)
+    compiled = isinstance(packed.distances_to, Kernel)
+    of_metric = () if special is not None else (packed.distances_to, packed.move, packed.update)
+    dtype = start.positions.dtype
+    functions = tuple(_runnable(part, dtype, compiled) for part in (*of_metric, loss.coefficients))
+    return Epoch(_runnable(kernel, dtype, compiled), starts, functions, pack, packed)
 
 
-def _factors(plan: Plan, start: PrototypeSet, objective: Objective, work: np.ndarray) -> np.ndarray:
+def special_epoch(
+    loss: Loss, metric: Metric, start: PrototypeSet, by_class: bool
+) -> tuple[Kernel, Callable[[PrototypeSet], Packed]] | None:
+    """A kernel that has the metric built in, and the layout of the prototypes that it reads; None where there is none.
+
+    by_class : whether the prototypes are sorted by class
+    """
+    rule = isinstance(loss, NearestLoss)
+    if isinstance(loss, FieldLoss) or not (by_class or rule):
+        return None
+    if type(metric) is Omega and not rule:
+        return omega_pair_epoch, metric.pack
+    if type(metric) is not Euclidean:
+        return None
+    ahead = not rule and pays_ahead(*start.positions.shape)
+    by_column = not ahead and across_prototypes(*start.positions.shape, few_move=True)
+    kernel = euclidean_rule_epoch if rule else ahead_epoch if ahead else euclidean_pair_epoch
+    return kernel, partial(metric.pack, by_column=by_column)
+
+
+def _runnable(part: Kernel | Callable, dtype: np.dtype, compiled: bool) -> Callable:
+    if not isinstance(part, Kernel):
+        return part
+    return part.of(dtype) if compiled else part.function
+
+
+def _factors(plan: Plan, start: PrototypeSet, objective: Objective, constants: np.ndarray) -> np.ndarray:
     """The factors of the rates where a compiled step looks for them; its own scratch space where there are none."""
     if np.isscalar(plan.position_factor) and np.isscalar(plan.metric_factor):
-        return work
+        return constants
     if not objective.metric.takes_factors:
         raise ValueError("This metric has no steps with a factor for each feature; choose solver='batch_sum'.")
     parts = (

@@ -7,9 +7,9 @@ from functools import partial
 
 import numpy as np
 
+from protolearn.core.prototypes import PrototypeSet
 from protolearn.data import Samples, TrainingSet
 from protolearn.metrics import Metric
-from protolearn.prototypes import PrototypeSet
 from protolearn.solvers.base import DIVERGED, LossWatch, Objective, Plan, Solution
 from protolearn.solvers.keeping import make_keeper
 from protolearn.solvers.online import online

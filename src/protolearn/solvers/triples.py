@@ -18,10 +18,9 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numba import njit
 
-from protolearn.compiled import VECTORISED
-from protolearn.threads import in_threads
+from protolearn.core.jit import lazy_loop, vectorised
+from protolearn.core.threads import in_threads
 
 # A block of distances that stays in a second-level cache while it is searched.
 _BLOCK_NUMBERS, _BLOCK_COLUMNS = 1 << 18, 1 << 10
@@ -33,8 +32,6 @@ _ROUNDING = 4e-6
 _FLOAT32_LARGEST = 1e30
 # A thread pays from so many multiply-adds of a search or a product, or so many numbers of the candidate pairs, on.
 _SEARCH_FOR_A_THREAD, _PRODUCT_FOR_A_THREAD, _SUMS_FOR_A_THREAD = 5e7, 5e7, 2e6
-
-_loop = njit(cache=True, nogil=True, fastmath=set(VECTORISED))
 
 
 @dataclass(frozen=True)
@@ -313,7 +310,7 @@ def _search(problem: TripleProblem, A: np.ndarray, B: np.ndarray, reach: float) 
         yield from in_threads(inside, blocks[first : first + 64], threads)
 
 
-@_loop
+@lazy_loop
 def list_inside(product, rows, low, limit, half, mutual, pairs):
     """Write the pairs whose product lies above the limit of one end; returns their number, written or not.
 
@@ -348,7 +345,7 @@ def list_inside(product, rows, low, limit, half, mutual, pairs):
     return count
 
 
-@_loop
+@lazy_loop
 def target_edges(A, B, targets, margin):
     """Distance to each target plus the margin, -inf where there is none; the largest of each centre; their sum."""
     n, k = targets.shape
@@ -369,7 +366,7 @@ def target_edges(A, B, targets, margin):
     return edges, furthest, total
 
 
-@_loop
+@vectorised
 def one_centre(i, s, edges, push, smooth, weights):
     """Hinges of one centre and one point at distance s: cost, what the rounded hinge saves, slope, number."""
     cost = saved = total = 0.0
@@ -390,7 +387,7 @@ def one_centre(i, s, edges, push, smooth, weights):
     return cost, saved, total, active
 
 
-@_loop
+@lazy_loop
 def push_sums(A, B, UA, UB, pairs, mutual, edges, furthest, push, smooth, weights, at_centres, at_points):
     """Push cost, saving of the rounded hinge and number of active triples; adds to the weights of the targets too.
 
@@ -435,7 +432,7 @@ def push_sums(A, B, UA, UB, pairs, mutual, edges, furthest, push, smooth, weight
     return cost, saved, n_active
 
 
-@_loop
+@lazy_loop
 def pull_sums(UA, UB, targets, weights, at_centres, at_points):
     """Add the rows of the targets."""
     for i in range(targets.shape[0]):

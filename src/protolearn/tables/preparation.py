@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from protolearn.parameters import check_choice, check_count
+from protolearn.core.parameters import check_choice, check_count
 from protolearn.tables.columns import column_arrays, holds_numbers, is_frame, numbers, texts
 
 CATEGORIES = ("onehot", "ordinal")

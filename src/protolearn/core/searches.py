@@ -1,17 +1,22 @@
 """Searches among distances: the nearest, the two nearest, the nearest of one class and of all others.
 
-Compilers do not vectorise a search for the index of a least value; these are written so that they can.
+Compilers do not vectorise a search for the index of a least value. The searches here keep a least value and its index
+for each of 16 lanes, and compare the lanes at the end.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from protolearn.compiled import inline, vectorised
-from protolearn.lanes import LANES, index_of, two_least
+from protolearn.core.jit import helper, vectorised
+
+# Distances that a search compares at a time.
+LANES = 16
+# Prototypes from which a search class by class pays.
+_SEARCH_BY_CLASS_FROM = 32
 
 
-@inline
+@helper
 def own_and_rival(D, labels, k):
     """Indices of the nearest prototype of class k and of the nearest other one; -1 where there is none."""
     own = rival = -1
@@ -27,10 +32,6 @@ def own_and_rival(D, labels, k):
     return own, rival
 
 
-# Prototypes from which a vectorised search for the nearest rival pays.
-_WORTH_FOLDING = 32
-
-
 def class_starts(labels: np.ndarray, n_classes: int = 0) -> np.ndarray:
     """Where the prototypes of each class begin, and the end of the last; empty where they are not sorted by class.
 
@@ -43,10 +44,10 @@ def class_starts(labels: np.ndarray, n_classes: int = 0) -> np.ndarray:
 
 def searched_by_class(labels: np.ndarray, n_classes: int = 0) -> np.ndarray:
     """`class_starts` where looking class by class pays, else nothing."""
-    return class_starts(labels, n_classes) if len(labels) >= _WORTH_FOLDING else np.empty(0, dtype=np.int64)
+    return class_starts(labels, n_classes) if len(labels) >= _SEARCH_BY_CLASS_FROM else np.empty(0, dtype=np.int64)
 
 
-@inline
+@helper
 def least_of_four(a, b, c, d):
     """The least of four numbers; a NaN may be passed over."""
     a = a if a < b else b
@@ -62,7 +63,7 @@ def fold(values, out):
         out[i] = least_of_four(values[i], values[i + q], values[i + 2 * q], values[i + 3 * q])
 
 
-@inline
+@helper
 def least(values):
     """The least of all, in two chains so that one does not wait for the other."""
     last = values.shape[0] - 1
@@ -73,8 +74,8 @@ def least(values):
     return a if a < b else b
 
 
-@inline
-def room_to_search(n_prototypes, X):
+@helper
+def padded_distances(n_prototypes, X):
     """Room for distances, padded with infinity to a multiple of LANES."""
     padded = np.empty(LANES * ((n_prototypes + LANES - 1) // LANES), X.dtype)
     # By a loop: np.full takes a quarter of a second to compile.
@@ -83,28 +84,76 @@ def room_to_search(n_prototypes, X):
     return padded
 
 
-@inline
-def nearest_of(D):
-    """Index and distance of the nearest, the lowest index on a tie; D is padded with infinity, see `room_to_search`."""
-    d, _ = two_least(D)
-    return index_of(D, d), d
+@helper
+def search_room(X):
+    """Scratch space of a search: values and indices of the lanes, nearest and second nearest."""
+    return np.empty((2, LANES), X.dtype), np.empty((2, LANES), np.int32)
 
 
-@inline
-def two_nearest_of(D):
+@vectorised
+def search_lanes(D, values, indices):
+    """The nearest and the second nearest of each lane; D is padded with infinity to a multiple of LANES."""
+    for lane in range(LANES):
+        values[0, lane] = values[1, lane] = np.inf
+        indices[0, lane] = indices[1, lane] = lane
+    for begin in range(0, D.shape[0], LANES):
+        for lane in range(LANES):
+            d, i = D[begin + lane], np.int32(begin + lane)
+            first, second = values[0, lane], values[1, lane]
+            at_first, at_second = indices[0, lane], indices[1, lane]
+            is_first, is_second = d < first, d < second
+            values[1, lane] = first if is_first else (d if is_second else second)
+            indices[1, lane] = at_first if is_first else (i if is_second else at_second)
+            values[0, lane] = d if is_first else first
+            indices[0, lane] = i if is_first else at_first
+
+
+@vectorised
+def search_lanes_for_nearest(D, values, indices):
+    """As `search_lanes`, the nearest of each lane alone."""
+    for lane in range(LANES):
+        values[0, lane], indices[0, lane] = np.inf, lane
+    for begin in range(0, D.shape[0], LANES):
+        for lane in range(LANES):
+            d, first, at_first = D[begin + lane], values[0, lane], indices[0, lane]
+            values[0, lane] = d if d < first else first
+            indices[0, lane] = np.int32(begin + lane) if d < first else at_first
+
+
+@helper
+def best_lane(values, indices):
+    """The lane with the least first value, and of equal ones with the lowest index."""
+    best = 0
+    for lane in range(1, LANES):
+        d, least = values[0, lane], values[0, best]
+        if d < least or (d == least and indices[0, lane] < indices[0, best]):
+            best = lane
+    return best
+
+
+@helper
+def nearest_of(D, values, indices):
+    """Index and distance of the nearest, the lowest index on a tie; D is padded with infinity.
+
+    values, indices : see `search_room`
+    """
+    search_lanes_for_nearest(D, values, indices)
+    lane = best_lane(values, indices)
+    return np.int64(indices[0, lane]), values[0, lane]
+
+
+@helper
+def two_nearest_of(D, values, indices):
     """As `nearest_of`, of the nearest and the second nearest: index and distance of each."""
-    first, second = two_least(D)
-    near = index_of(D, first)
-    if first < second:
-        return near, first, index_of(D, second), second
-    # As near as each other, which is rare enough to look again.
-    far = near + 1
-    while far < D.shape[0] and D[far] != second:
-        far += 1
-    return near, first, far, second
+    search_lanes(D, values, indices)
+    lane = best_lane(values, indices)
+    near, d_near = np.int64(indices[0, lane]), values[0, lane]
+    values[0, lane], indices[0, lane] = values[1, lane], indices[1, lane]
+    lane = best_lane(values, indices)
+    return near, d_near, np.int64(indices[0, lane]), values[0, lane]
 
 
-@inline
+@helper
 def take_nearest(D, begin, end):
     """Index and distance of the nearest of some, all of which are infinitely far afterwards; -1 where there is none."""
     nearest = -1
@@ -129,7 +178,7 @@ def all_below(D, limit):
 
 
 @vectorised
-def nearer(distances, y, label, i, d_own, own, d_rival, rival):
+def note_own_and_rival(distances, y, label, i, d_own, own, d_rival, rival):
     """Note prototype i where it is the nearest so far of some samples, own or rival.
 
     Runs across the samples, so that a compiler vectorises it: a search in each row takes four times as long.
@@ -145,7 +194,7 @@ def nearer(distances, y, label, i, d_own, own, d_rival, rival):
         d_rival[n] = e if e < d_rival[n] else d_rival[n]
 
 
-@inline
+@helper
 def own_and_rival_of_columns(D, begin, count, y, labels, code, d_own, own, d_rival, rival):
     """As `own_and_rival`, for `count` samples from column `begin` of D on, with their distances.
 
@@ -158,4 +207,6 @@ def own_and_rival_of_columns(D, begin, count, y, labels, code, d_own, own, d_riv
     for n in range(count):
         code[n] = y[begin + n]
     for i in range(D.shape[0]):
-        nearer(D[i, begin : begin + count], code, np.int32(labels[i]), np.int32(i), d_own, own, d_rival, rival)
+        note_own_and_rival(
+            D[i, begin : begin + count], code, np.int32(labels[i]), np.int32(i), d_own, own, d_rival, rival
+        )

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from protolearn.registry import Registry
+from protolearn.core.registry import Registry
 
 Schedule = Callable[[Any, int], Any]
 SCHEDULES = Registry("schedule")

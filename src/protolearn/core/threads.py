@@ -1,12 +1,13 @@
-"""How many threads a piece of work is worth. threadpoolctl comes with scikit-learn, which needs it."""
+"""Pieces of work by several threads. threadpoolctl comes with scikit-learn, which needs it."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache
-from threading import Lock, Thread, local
+from threading import local
 from typing import Any
 
 from threadpoolctl import ThreadpoolController
@@ -29,7 +30,7 @@ def _blas() -> list[Any]:
 class _OneBlasThread(local):
     """BLAS on one thread; within itself, in the same thread of Python, it costs nothing.
 
-    To set a limit and to lift it takes 60 microseconds. Which thread may set it is threadpoolctl's affair.
+    To set a limit and to lift it takes 60 microseconds.
 
     allowed : threads that BLAS would have used, which are free for threads of our own meanwhile
     """
@@ -57,8 +58,7 @@ _ONE_BLAS_THREAD = _OneBlasThread()
 def one_blas_thread() -> AbstractContextManager:
     """A context in which BLAS uses one thread; around the whole of what goes on in threads of our own.
 
-    A thread of BLAS that has nothing to do waits for more work without letting go of its core, for some 20 ms: one
-    product on two threads of BLAS, and two threads of ours, of which one has to wait, take longer than one did.
+    A thread of BLAS without work keeps its core for some 20 ms, and one of our threads then waits for the core.
     """
     return _ONE_BLAS_THREAD
 
@@ -87,69 +87,22 @@ def threads_for(multiply_adds: float) -> int:
     return n_threads() if worth_threads(multiply_adds) else 1
 
 
-class _Helper(Thread):
-    """A thread that does a piece of work when it is given one, and waits for the next.
-
-    Two locks and nothing else: half of a work of 170 microseconds is done after 60 more than it takes, by the threads
-    of concurrent.futures after 200 more.
-    """
-
-    def __init__(self) -> None:
-        super().__init__(name="protolearn", daemon=True)
-        self._given, self._done = Lock(), Lock()
-        self._given.acquire()
-        self._done.acquire()
-        self._work: Callable[[], None] = _nothing
-        self._error: BaseException | None = None
-        self.start()
-
-    def run(self) -> None:
-        """For as long as the process lives."""
-        while True:
-            self._given.acquire()
-            try:
-                self._work()
-            except BaseException as error:
-                self._error = error
-            self._work = _nothing
-            self._done.release()
-
-    def give(self, work: Callable[[], None]) -> None:
-        """A piece of work, to begin at once."""
-        self._work = work
-        self._given.release()
-
-    def end(self) -> BaseException | None:
-        """Wait until it is done; what it raised. Work that has not begun, because others use the machine, is off."""
-        if not self._given.acquire(blocking=False):
-            self._done.acquire()
-        error, self._error, self._work = self._error, None, _nothing
-        return error
+@lru_cache(maxsize=1)
+def _pool() -> ThreadPoolExecutor:
+    """Threads that are kept: to start one takes 0.1 ms."""
+    return ThreadPoolExecutor(max_workers=max(os.cpu_count() or 1, 1), thread_name_prefix="protolearn")
 
 
-def _nothing() -> None:
-    """What a helper without work does."""
-
-
-# Threads without work; they are kept, because to start one takes 0.1 ms and its memory comes from the system anew.
-_IDLE: list[_Helper] = []
 # The threads of a process do not live on in its fork.
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_IDLE.clear)
-
-
-def _helper() -> _Helper:
-    try:
-        return _IDLE.pop()
-    except IndexError:
-        return _Helper()
+    os.register_at_fork(after_in_child=_pool.cache_clear)
 
 
 def in_threads(function: Callable[[Any], Any], items: Iterable[Any], threads: int) -> list[Any]:
     """What `function` returns for each item, in order; for functions that spend their time in BLAS or compiled loops.
 
-    This thread works too. BLAS itself stays on one thread meanwhile: two threads that each ask for two are slower than
-    one. An error or Ctrl-C ends it after the items that have begun.
+    The calling thread works too. BLAS itself stays on one thread meanwhile: two threads that each ask for two are
+    slower than one. An error or Ctrl-C ends it after the items that have begun.
     """
     if threads == 1:
         return [function(item) for item in items]
@@ -167,14 +120,12 @@ def in_threads(function: Callable[[Any], Any], items: Iterable[Any], threads: in
                 pass
 
     with one_blas_thread():
-        helping = [_helper() for _ in range(min(threads, len(items)) - 1)]
-        for helper in helping:
-            helper.give(work)
+        helping = [_pool().submit(work) for _ in range(min(threads, len(items)) - 1)]
         try:
             work()
         finally:
-            errors = [helper.end() for helper in helping]
-            _IDLE.extend(helping)
+            # Work that has not begun, because others use the machine, is called off.
+            errors = [None if one.cancel() else one.exception() for one in helping]
     for error in errors:
         if error is not None:
             raise error

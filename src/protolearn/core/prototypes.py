@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -66,20 +65,6 @@ class PrototypeSet:
         """Multiply-adds that the distances of one row take, roughly: what a second thread is worth depends on it."""
         matrices = self.theta.size if self.theta.ndim == 3 else 0
         return self.positions.size + matrices
-
-    def __getstate__(self) -> dict[str, Any]:
-        """The fields alone: what is kept beside them is computed anew, and functions among it could not be pickled."""
-        return {name: self.__dict__[name] for name in ("positions", "labels", "theta", "slot")}
-
-    @cached_property
-    def _derived(self) -> dict[tuple[Any, ...], Any]:
-        return {}
-
-    def derived(self, function: Callable[..., Any], *more: Any) -> Any:
-        """`function(self, *more)`, kept: what a metric computes of the prototypes alone is the same for all blocks."""
-        if (function, *more) not in self._derived:
-            self._derived[function, *more] = function(self, *more)
-        return self._derived[function, *more]
 
     def moved(self, positions: np.ndarray, theta: np.ndarray) -> PrototypeSet:
         """The same prototypes elsewhere, under other metric parameters."""
