@@ -12,6 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+import scipy.linalg  # noqa: F401  its BLAS, which compiled loops use, is limited to one thread with the others
 from benchmarks.case import Request, one_row
 from benchmarks.measurements import Measurement, Ratio, ratio, where
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from protolearn import NearestPrototype
-from protolearn.core.searches import own_and_rival, search_room, two_nearest_of
+from protolearn.core.searches import own_and_rival, room_for_distances, two_nearest_of
 from protolearn.losses import LOSSES, NearestLoss
 
 
@@ -26,8 +26,10 @@ def field(name, D, labels, k, *options, slope=1.0, alpha=0.0):
 
 def rule(loss, D, right, parameters):
     """What the rule makes of a row of distances, with the search of the kernels."""
-    padded = np.append(D, np.full(16 - len(D), np.inf))
-    near, d_near, far, d_far = two_nearest_of(padded, *search_room(padded))
+    padded, bits = room_for_distances(len(D), np.float64)
+    padded[: len(D)] = D
+    near, far = two_nearest_of(bits)
+    d_near, d_far = padded[near], padded[far]
     lonely = d_far == np.inf
     found = loss.coefficients.of(np.float64)(d_near, d_far, right[near], not lonely and right[far], parameters)
     C = np.zeros(len(D))

@@ -6,9 +6,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+from core.test_jit import NO_CACHE
 from protolearn.cli import compile as command
 from protolearn.core.jit import Kernel
-from core.test_jit import NO_CACHE
 
 SOURCE = Path(__file__).parents[2] / "src" / "protolearn"
 

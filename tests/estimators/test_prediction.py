@@ -6,19 +6,7 @@ import pytest
 from protolearn import GMLVQ, LGMLVQ, LOGM, NearestPrototype
 from protolearn.core.prototypes import PrototypeSet
 from protolearn.estimators import prediction
-from protolearn.metrics import base
 from protolearn.metrics.base import centred, expanded_distances
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_one_pass_over_the_products_rounds_as_four(monkeypatch, dtype):
-    rng = np.random.default_rng(0)
-    X, W = rng.normal(size=(300, 7)).astype(dtype), rng.normal(size=(40, 7)).astype(dtype)
-    X[:40] = W
-    plain = expanded_distances(X, W)
-    monkeypatch.setattr(base, "_WORTH_A_LOOP", 1)
-    np.testing.assert_array_equal(expanded_distances(X, W), plain)
-    assert (plain >= 0).all()
 
 
 def test_prototypes_far_from_the_origin_are_centred_and_others_are_not_copied():

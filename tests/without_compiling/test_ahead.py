@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from protolearn.core.schedules import linear
-from protolearn.core.searches import class_starts, nearest_of, own_and_rival, search_room, take_nearest
+from protolearn.core.searches import class_starts, nearest_of, own_and_rival, room_for_distances, take_nearest
 from protolearn.data import TrainingSet
 from protolearn.losses import LOSSES
 from protolearn.metrics import METRICS
@@ -111,16 +111,16 @@ def test_a_class_without_a_prototype_and_a_lonely_class_stop_the_epoch(monkeypat
 def test_the_search_by_class_finds_what_the_plain_one_finds(n_prototypes):
     rng = np.random.default_rng(n_prototypes)
     labels = np.sort(rng.integers(0, 4, n_prototypes))
-    q = -(-n_prototypes // 16)
     for _ in range(20):
-        padded = np.full(16 * q, np.inf)
+        padded, bits = room_for_distances(n_prototypes, np.float64)
         # Whole numbers: ties are frequent.
         padded[:n_prototypes] = rng.integers(0, 9, n_prototypes)
         before = padded.copy()
         expected = own_and_rival(before[:n_prototypes], labels, 2)
         starts = class_starts(labels)
         own, d_own = take_nearest(padded, starts[2], starts[3])
-        rival, d_rival = nearest_of(padded, *search_room(padded))
+        rival = nearest_of(bits)
+        d_rival = padded[rival]
         assert (own, rival) == expected
         assert np.isinf(padded[starts[2] : starts[3]]).all()
         assert (d_own, d_rival) == tuple(before[list(expected)])

@@ -5,7 +5,7 @@ import pytest
 
 from problems import RULES
 from protolearn.core.schedules import linear
-from protolearn.core.searches import LANES, all_below, least, nearest_of, search_room, two_nearest_of
+from protolearn.core.searches import LANES, all_below, least, nearest_of, room_for_distances, two_nearest_of
 from protolearn.data import TrainingSet
 from protolearn.losses import LOSSES
 from protolearn.metrics import METRICS
@@ -94,29 +94,27 @@ def test_a_rule_moves_what_it_says(rule):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_the_search_for_the_nearest(dtype):
     rng = np.random.default_rng(0)
-    room = search_room(np.empty(0, dtype=dtype))
     for n in range(1, 71):
-        padded = np.full(LANES * -(-n // LANES), np.inf, dtype=dtype)
+        padded, bits = room_for_distances(n, dtype)
         # Whole numbers: ties are frequent. Some rows hold infinities, some distances that are no numbers.
         for bad in (None, None, np.inf, np.nan):
             padded[:n] = rng.integers(0, rng.choice([2, 6, 100]), n)
             if bad is not None:
                 padded[: n - 1][rng.random(n - 1) < 0.3] = bad
-            assert nearest_of(padded, *room) == (np.nanargmin(padded), np.nanmin(padded))
+            assert nearest_of(bits) == np.nanargmin(padded)
             assert np.isnan(padded).any() or least(padded) == padded.min()
             # Numpy sorts what is no number behind infinity.
-            near, far = np.argsort(padded, kind="stable")[:2] if len(padded) > 1 else (0, 0)
-            if padded[far] < np.inf:
-                assert two_nearest_of(padded, *room) == (near, padded[near], far, padded[far])
+            assert two_nearest_of(bits) == tuple(np.argsort(padded, kind="stable")[:2])
 
 
-def test_the_search_among_what_is_no_number_finds_infinity():
+def test_the_search_among_what_is_no_number():
     for dtype in (np.float32, np.float64):
-        D, room = np.full(2 * LANES, np.nan, dtype=dtype), search_room(np.empty(0, dtype=dtype))
-        assert nearest_of(D, *room)[1] == np.inf
+        D, bits = room_for_distances(2 * LANES, dtype)
+        D[:] = np.nan
+        D[20] = np.inf
+        assert nearest_of(bits) == 20
         D[25] = 3.0
-        assert two_nearest_of(D, *room)[:2] == (25, 3.0)
-        assert two_nearest_of(D, *room)[3] == np.inf
+        assert two_nearest_of(bits) == (25, 20)
 
 
 def test_distances_that_are_no_numbers_are_not_below():

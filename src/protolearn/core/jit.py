@@ -52,6 +52,11 @@ def stack(number: Any) -> Any:
     return types.Array(number, 3, "C")
 
 
+def integer_of(number: Any) -> Any:
+    """Numba's type of an integer of as many bits."""
+    return types.int32 if number == types.float32 else types.int64
+
+
 def function_of(signature: Any) -> Any:
     """Numba's type of a compiled function that is handed to a kernel as an argument."""
     return types.FunctionType(signature)

@@ -1,7 +1,7 @@
 """Searches among distances: the nearest, the two nearest, the nearest of one class and of all others.
 
-Compilers do not vectorise a search for the index of a least value. The searches here keep a least value and its index
-for each of 16 lanes, and compare the lanes at the end.
+Compilers vectorise a search for a least integer, but not one for a least float. Squared distances are not negative, and
+the bits of floats that are not negative are ordered as the floats are: searches read the distances as integers.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import numpy as np
 
 from protolearn.core.jit import helper, vectorised
 
-# Distances that a search compares at a time.
+# Room for distances is a multiple of so many, which the widest vectors hold.
 LANES = 16
 # Prototypes from which a search class by class pays.
 _SEARCH_BY_CLASS_FROM = 32
@@ -74,83 +74,34 @@ def least(values):
     return a if a < b else b
 
 
-@helper
-def padded_distances(n_prototypes, X):
-    """Room for distances, padded with infinity to a multiple of LANES."""
-    padded = np.empty(LANES * ((n_prototypes + LANES - 1) // LANES), X.dtype)
-    # By a loop: np.full takes a quarter of a second to compile.
-    for i in range(padded.shape[0]):
-        padded[i] = np.inf
-    return padded
+def room_for_distances(n_prototypes: int, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray]:
+    """Room for distances, padded with infinity to a multiple of LANES, as floats and as integers."""
+    D = np.full(LANES * -(-n_prototypes // LANES), np.inf, dtype=dtype)
+    return D, D.view(np.int32 if D.itemsize == 4 else np.int64)
 
 
 @helper
-def search_room(X):
-    """Scratch space of a search: values and indices of the lanes, nearest and second nearest."""
-    return np.empty((2, LANES), X.dtype), np.empty((2, LANES), np.int32)
-
-
-@vectorised
-def search_lanes(D, values, indices):
-    """The nearest and the second nearest of each lane; D is padded with infinity to a multiple of LANES."""
-    for lane in range(LANES):
-        values[0, lane] = values[1, lane] = np.inf
-        indices[0, lane] = indices[1, lane] = lane
-    for begin in range(0, D.shape[0], LANES):
-        for lane in range(LANES):
-            d, i = D[begin + lane], np.int32(begin + lane)
-            first, second = values[0, lane], values[1, lane]
-            at_first, at_second = indices[0, lane], indices[1, lane]
-            is_first, is_second = d < first, d < second
-            values[1, lane] = first if is_first else (d if is_second else second)
-            indices[1, lane] = at_first if is_first else (i if is_second else at_second)
-            values[0, lane] = d if is_first else first
-            indices[0, lane] = i if is_first else at_first
-
-
-@vectorised
-def search_lanes_for_nearest(D, values, indices):
-    """As `search_lanes`, the nearest of each lane alone."""
-    for lane in range(LANES):
-        values[0, lane], indices[0, lane] = np.inf, lane
-    for begin in range(0, D.shape[0], LANES):
-        for lane in range(LANES):
-            d, first, at_first = D[begin + lane], values[0, lane], indices[0, lane]
-            values[0, lane] = d if d < first else first
-            indices[0, lane] = np.int32(begin + lane) if d < first else at_first
+def nearest_of(bits):
+    """Index of the nearest, the lowest on a tie; a distance that is no number is farther than all others."""
+    least = bits[0]
+    for i in range(bits.shape[0]):
+        least = bits[i] if bits[i] < least else least
+    i = 0
+    while bits[i] != least:
+        i += 1
+    return i
 
 
 @helper
-def best_lane(values, indices):
-    """The lane with the least first value, and of equal ones with the lowest index."""
-    best = 0
-    for lane in range(1, LANES):
-        d, least = values[0, lane], values[0, best]
-        if d < least or (d == least and indices[0, lane] < indices[0, best]):
-            best = lane
-    return best
-
-
-@helper
-def nearest_of(D, values, indices):
-    """Index and distance of the nearest, the lowest index on a tie; D is padded with infinity.
-
-    values, indices : see `search_room`
-    """
-    search_lanes_for_nearest(D, values, indices)
-    lane = best_lane(values, indices)
-    return np.int64(indices[0, lane]), values[0, lane]
-
-
-@helper
-def two_nearest_of(D, values, indices):
-    """As `nearest_of`, of the nearest and the second nearest: index and distance of each."""
-    search_lanes(D, values, indices)
-    lane = best_lane(values, indices)
-    near, d_near = np.int64(indices[0, lane]), values[0, lane]
-    values[0, lane], indices[0, lane] = values[1, lane], indices[1, lane]
-    lane = best_lane(values, indices)
-    return near, d_near, np.int64(indices[0, lane]), values[0, lane]
+def two_nearest_of(bits):
+    """Indices of the nearest and of the second nearest."""
+    near = nearest_of(bits)
+    nearest = bits[near]
+    # Farther than all that is left, which is infinity at most or no number.
+    bits[near] = np.iinfo(bits.dtype).max
+    far = nearest_of(bits)
+    bits[near] = nearest
+    return near, far
 
 
 @helper

@@ -277,9 +277,8 @@ def expanded_distances(X: np.ndarray, positions: np.ndarray) -> np.ndarray:
 
     Columns of the result are contiguous: loops that run across the samples are vectorised.
     """
-    D = positions @ X.T
+    D = (-2.0 * positions) @ X.T
     lengths, of_positions = squared_lengths(X), squared_lengths(positions)
-    D *= -2.0
     D += lengths
     D += of_positions[:, None]
     limit = cancelled_below(D.dtype) * (lengths + of_positions.max(initial=0))
@@ -299,9 +298,9 @@ def measure_cancelled(
 
     weights : factors of the squared differences for each position
     """
-    cancelled = limit >= D
-    if not cancelled.any():
+    if D.size == 0 or D.min() > limit.max():
         return
+    cancelled = limit >= D
     rows, columns = np.nonzero(cancelled)
     at_once = max(_DIFFERENCES_AT_A_TIME // X.shape[1], 1)
     for first in range(0, len(rows), at_once):

@@ -73,8 +73,8 @@ def _add(base, products, n, bounds):
 
 @kernel(lambda number: epoch_signature(number, pair_signature(number), functions=False))
 def ahead_epoch(
-    X, rows, y, share, eta, rho, slope, W, T, slot, labels, starts, constants, G, total, limit, loss, parameters, rates,
-    cap, values,
+    X, rows, y, share, eta, rho, slope, W, T, slot, labels, starts, constants, D, bits, G, total, limit, loss,
+    parameters, rates, cap, values,
 ):  # fmt: skip
     """As pair_epoch, under the Euclidean distance; returns how many rows were shown before learning diverged.
 
@@ -95,7 +95,7 @@ def ahead_epoch(
     # Rounding of the product and of a direct distance, as a share of the largest squared norms.
     rounding = number(2) * eps * number(d + 8)
     root = number(np.sqrt(d))
-    # Prototypes are padded to a multiple of 16, in 16 strands of length q: groups[g] is the least of g, g + q, ...
+    # Prototypes are D to a multiple of 16, in 16 strands of length q: groups[g] is the least of g, g + q, ...
     q = (n + 15) // 16
     bounds = np.empty(16 * q, X.dtype)
     folded = np.empty(4 * q, X.dtype)

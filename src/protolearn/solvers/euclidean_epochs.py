@@ -12,8 +12,6 @@ from protolearn.core.jit import kernel, vectorised
 from protolearn.core.searches import (
     all_below,
     nearest_of,
-    padded_distances,
-    search_room,
     take_nearest,
     two_nearest_of,
 )
@@ -37,18 +35,16 @@ def gather(X, y, rows, begin, samples, codes):
 
 @kernel(lambda number: epoch_signature(number, pair_signature(number), functions=False))
 def euclidean_pair_epoch(
-    X, rows, y, share, eta, rho, slope, W, T, slot, labels, starts, constants, G, total, limit, loss, parameters, rates,
-    cap, values,
+    X, rows, y, share, eta, rho, slope, W, T, slot, labels, starts, constants, D, bits, G, total, limit, loss,
+    parameters, rates, cap, values,
 ):  # fmt: skip
     """As pair_epoch, for prototypes sorted by class; they are columns of W where there are `constants`."""
     m = labels.shape[0]
     by_column = constants.shape[0] > 0
-    padded = padded_distances(m, X)
-    lane_values, lane_indices = search_room(X)
     samples = np.empty((_AT_A_TIME, X.shape[1]), X.dtype)
     codes = np.empty(_AT_A_TIME, np.int64)
     # Places behind the last prototype that a measurement writes to.
-    measured = min(W.shape[1] if by_column else W.shape[0], padded.shape[0])
+    measured = min(W.shape[1] if by_column else W.shape[0], D.shape[0])
     alpha = parameters[1]
     for n in range(rows.shape[0]):
         at = n % _AT_A_TIME
@@ -57,13 +53,14 @@ def euclidean_pair_epoch(
         x = samples[at]
         k = codes[at]
         if by_column:
-            distances_to_columns(x, W, padded)
+            distances_to_columns(x, W, D)
         else:
-            distances_to_rows(x, W, padded)
+            distances_to_rows(x, W, D)
         for i in range(m, measured):
-            padded[i] = np.inf
-        own, d_own = take_nearest(padded, starts[k], starts[k + 1])
-        rival, d_rival = nearest_of(padded, lane_values, lane_indices)
+            D[i] = np.inf
+        own, d_own = take_nearest(D, starts[k], starts[k + 1])
+        rival = nearest_of(bits)
+        d_rival = D[rival]
         # A distance that is missing is infinite, and none is below NaN.
         if not (d_own < limit and d_rival < limit):
             return n
@@ -83,18 +80,16 @@ def euclidean_pair_epoch(
 
 @kernel(lambda number: epoch_signature(number, rule_signature(number), functions=False))
 def euclidean_rule_epoch(
-    X, rows, y, share, eta, rho, slope, W, T, slot, labels, starts, constants, G, total, limit, loss, parameters, rates,
-    cap, values,
+    X, rows, y, share, eta, rho, slope, W, T, slot, labels, starts, constants, D, bits, G, total, limit, loss,
+    parameters, rates, cap, values,
 ):  # fmt: skip
     """As rule_epoch; prototypes are columns of W where there are `constants`."""
     m = labels.shape[0]
     by_column = constants.shape[0] > 0
-    padded = padded_distances(m, X)
-    D = padded[:m]
-    lane_values, lane_indices = search_room(X)
+    distances = D[:m]
     samples = np.empty((_AT_A_TIME, X.shape[1]), X.dtype)
     codes = np.empty(_AT_A_TIME, np.int64)
-    measured = min(W.shape[1] if by_column else W.shape[0], padded.shape[0])
+    measured = min(W.shape[1] if by_column else W.shape[0], D.shape[0])
     looks_at_second = parameters[2] > 0.0 and m > 1
     for n in range(rows.shape[0]):
         at = n % _AT_A_TIME
@@ -103,19 +98,20 @@ def euclidean_rule_epoch(
         x = samples[at]
         k = codes[at]
         if by_column:
-            distances_to_columns(x, W, padded)
+            distances_to_columns(x, W, D)
         else:
-            distances_to_rows(x, W, padded)
+            distances_to_rows(x, W, D)
         for i in range(m, measured):
-            padded[i] = np.inf
-        if not all_below(D, limit):
+            D[i] = np.inf
+        if not all_below(distances, limit):
             return n
         if looks_at_second:
-            near, d_near, far, d_far = two_nearest_of(padded, lane_values, lane_indices)
+            near, far = two_nearest_of(bits)
+            d_near, d_far = D[near], D[far]
             far_right = labels[far] == k
         else:
-            near, d_near = nearest_of(padded, lane_values, lane_indices)
-            far, d_far, far_right = near, X.dtype.type(np.inf), False
+            near = nearest_of(bits)
+            d_near, far, d_far, far_right = D[near], near, X.dtype.type(np.inf), False
         value, pull, push = loss(d_near, d_far, labels[near] == k, far_right, parameters)
         values[n] = value
         for i, c in ((near, pull), (far, push)):

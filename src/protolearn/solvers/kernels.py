@@ -10,14 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from protolearn.core.jit import function_of, kernel, matrix, stack, types, vector
+from protolearn.core.jit import function_of, integer_of, kernel, matrix, stack, types, vector
 from protolearn.core.searches import (
+    LANES,
     all_below,
     nearest_of,
     own_and_rival,
     own_and_rival_of_columns,
-    padded_distances,
-    search_room,
     take_nearest,
     two_nearest_of,
 )
@@ -42,6 +41,8 @@ def epoch_signature(number: Any, loss: Any, *, functions: bool = True) -> Any:
         vector(types.int64),  # labels
         vector(types.int64),  # where each class begins, or nothing
         vector(number),  # constants
+        vector(number),  # room for distances, padded with infinity
+        vector(integer_of(number)),  # the same as integers
         stack(number),  # G
         types.float64,  # total
         types.float64,  # limit
@@ -56,30 +57,30 @@ def epoch_signature(number: Any, loss: Any, *, functions: bool = True) -> Any:
 
 @kernel(lambda number: epoch_signature(number, pair_signature(number)))
 def pair_epoch(
-    X, rows, y, share, eta, rho, slope, W, T, slot, labels, starts, constants, G, total, limit, distances_to, move,
-    update, loss, parameters, rates, cap, values,
+    X, rows, y, share, eta, rho, slope, W, T, slot, labels, starts, constants, D, bits, G, total, limit, distances_to,
+    move, update, loss, parameters, rates, cap, values,
 ):  # fmt: skip
     """Show rows of X one after the other to a loss of own and rival; returns how many were shown.
 
     Fewer than all means that a distance was no longer finite or passed `limit`: learning has diverged.
     """
-    padded = padded_distances(labels.shape[0], X)
-    lane_values, lane_indices = search_room(X)
-    D = padded[: labels.shape[0]]
+    m = labels.shape[0]
+    distances = D[:m]
     chosen = np.empty(2, np.int64)
     pulls = np.empty(2, np.float64)
     etas = np.empty(2, np.float64)
     alpha = parameters[1]
     for n in range(rows.shape[0]):
         x, k = X[rows[n]], y[rows[n]]
-        distances_to(x, W, T, slot, constants, padded)
-        for i in range(labels.shape[0], padded.shape[0]):
-            padded[i] = np.inf
+        distances_to(x, W, T, slot, constants, D)
+        for i in range(m, D.shape[0]):
+            D[i] = np.inf
         if starts.shape[0] > 0:
-            own, d_own = take_nearest(padded, starts[k], starts[k + 1])
-            rival, d_rival = nearest_of(padded, lane_values, lane_indices)
+            own, d_own = take_nearest(D, starts[k], starts[k + 1])
+            rival = nearest_of(bits)
+            d_rival = D[rival]
         else:
-            own, rival = own_and_rival(D, labels, k)
+            own, rival = own_and_rival(distances, labels, k)
             d_own, d_rival = D[own], D[rival]
         if own < 0 or rival < 0 or not (d_own < limit and d_rival < limit):
             return n
@@ -106,12 +107,12 @@ def pair_epoch(
 
 @kernel(lambda number: epoch_signature(number, field_signature(number)))
 def field_epoch(
-    X, rows, y, share, eta, rho, slope, W, T, slot, labels, starts, constants, G, total, limit, distances_to, move,
-    update, loss, parameters, rates, cap, values,
+    X, rows, y, share, eta, rho, slope, W, T, slot, labels, starts, constants, D, bits, G, total, limit, distances_to,
+    move, update, loss, parameters, rates, cap, values,
 ):  # fmt: skip
     """As pair_epoch, for a loss or rule of the distances to all prototypes."""
-    padded = padded_distances(labels.shape[0], X)
-    D = padded[: labels.shape[0]]
+    m = labels.shape[0]
+    distances = D[:m]
     C = np.empty(labels.shape[0], np.float64)
     chosen = np.empty(labels.shape[0], np.int64)
     pulls = np.empty(labels.shape[0], np.float64)
@@ -119,13 +120,13 @@ def field_epoch(
     touched = np.zeros(T.shape[0], np.bool_)
     for n in range(rows.shape[0]):
         x, k = X[rows[n]], y[rows[n]]
-        distances_to(x, W, T, slot, constants, padded)
-        if not all_below(D, limit):
+        distances_to(x, W, T, slot, constants, D)
+        if not all_below(distances, limit):
             return n
         parameters[0] = slope[n]
-        values[n] = loss(D, labels, k, parameters, C)
+        values[n] = loss(distances, labels, k, parameters, C)
         count = 0
-        for i in range(D.shape[0]):
+        for i in range(m):
             if C[i] != 0.0:
                 chosen[count], pulls[count], etas[count] = i, share[n] * C[i], eta[n] * rates[i]
                 count += 1
@@ -144,30 +145,29 @@ def field_epoch(
 
 @kernel(lambda number: epoch_signature(number, rule_signature(number)))
 def rule_epoch(
-    X, rows, y, share, eta, rho, slope, W, T, slot, labels, starts, constants, G, total, limit, distances_to, move,
-    update, loss, parameters, rates, cap, values,
+    X, rows, y, share, eta, rho, slope, W, T, slot, labels, starts, constants, D, bits, G, total, limit, distances_to,
+    move, update, loss, parameters, rates, cap, values,
 ):  # fmt: skip
     """As pair_epoch, for a rule of the two nearest prototypes, whatever their classes."""
     m = labels.shape[0]
-    padded = padded_distances(m, X)
-    lane_values, lane_indices = search_room(X)
-    D = padded[:m]
+    distances = D[:m]
     chosen = np.empty(2, np.int64)
     pulls = np.empty(2, np.float64)
     etas = np.empty(2, np.float64)
     for n in range(rows.shape[0]):
         x, k = X[rows[n]], y[rows[n]]
-        distances_to(x, W, T, slot, constants, padded)
-        for i in range(m, padded.shape[0]):
-            padded[i] = np.inf
-        if not all_below(D, limit):
+        distances_to(x, W, T, slot, constants, D)
+        for i in range(m, D.shape[0]):
+            D[i] = np.inf
+        if not all_below(distances, limit):
             return n
         if parameters[2] > 0.0 and m > 1:
-            near, d_near, far, d_far = two_nearest_of(padded, lane_values, lane_indices)
+            near, far = two_nearest_of(bits)
+            d_near, d_far = D[near], D[far]
             far_right = labels[far] == k
         else:
-            near, d_near = nearest_of(padded, lane_values, lane_indices)
-            far, d_far, far_right = near, X.dtype.type(np.inf), False
+            near = nearest_of(bits)
+            d_near, far, d_far, far_right = D[near], near, X.dtype.type(np.inf), False
         value, pull, push = loss(d_near, d_far, labels[near] == k, far_right, parameters)
         values[n] = value
         count = 0
@@ -282,13 +282,13 @@ def pair_rows(X, y, weight, W, T, slot, labels, constants, distances_to, loss, p
 
     Both are NaN where a distance is not finite. Nothing of the size rows times prototypes is kept.
     """
-    padded = padded_distances(labels.shape[0], X)
-    D = padded[: labels.shape[0]]
+    D = np.empty((labels.shape[0] + LANES - 1) // LANES * LANES, X.dtype)
+    distances = D[: labels.shape[0]]
     alpha = parameters[1]
     value_sum = errors = 0.0
     for n in range(X.shape[0]):
-        distances_to(X[n], W, T, slot, constants, padded)
-        own, rival = own_and_rival(D, labels, y[n])
+        distances_to(X[n], W, T, slot, constants, D)
+        own, rival = own_and_rival(distances, labels, y[n])
         if own < 0 or rival < 0:
             return np.nan, np.nan
         value, pull, push = loss(D[own], D[rival], parameters[0])

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from protolearn.core.jit import kernel, vectorised
-from protolearn.core.searches import nearest_of, padded_distances, search_room, take_nearest
+from protolearn.core.searches import nearest_of, take_nearest
 from protolearn.losses.base import pair_signature
 from protolearn.solvers.kernels import epoch_signature
 
@@ -147,8 +147,8 @@ def update_mapped_prototypes(mapped, slot, s, stale, W, origin, a, b, difference
 
 @kernel(lambda number: epoch_signature(number, pair_signature(number), functions=False))
 def omega_pair_epoch(
-    X, rows, y, share, eta, rho, slope, W, T, slot, labels, starts, constants, G, total, limit, loss, parameters, rates,
-    cap, values,
+    X, rows, y, share, eta, rho, slope, W, T, slot, labels, starts, constants, D, bits, G, total, limit, loss,
+    parameters, rates, cap, values,
 ):  # fmt: skip
     """As pair_epoch, for prototypes sorted by class; G is not filled, only asked whether Omega is learned.
 
@@ -158,8 +158,6 @@ def omega_pair_epoch(
     """
     m = labels.shape[0]
     n_slots, n_components, d = T.shape
-    padded = padded_distances(m, X)
-    lane_values, lane_indices = search_room(X)
     # Few arrays: numba compiles each kind that is made here, and a tenth of a second for each.
     origin, towards, away = np.empty(d, X.dtype), np.empty(d, X.dtype), np.empty((2, d), X.dtype)
     differences, sample, mapped = (
@@ -185,9 +183,10 @@ def omega_pair_epoch(
         subtract(X, at, origin, towards)
         for s in range(n_slots):
             multiply(T, s, towards, sample, s)
-        distances_after(sample, slot, mapped, padded)
-        own, d_own = take_nearest(padded, starts[k], starts[k + 1])
-        rival, d_rival = nearest_of(padded, lane_values, lane_indices)
+        distances_after(sample, slot, mapped, D)
+        own, d_own = take_nearest(D, starts[k], starts[k + 1])
+        rival = nearest_of(bits)
+        d_rival = D[rival]
         if not (d_own < limit and d_rival < limit):
             return n
         value, pull, push = loss(d_own, d_rival, slope[n])

@@ -11,7 +11,7 @@ import numpy as np
 from protolearn.core.jit import Kernel
 from protolearn.core.prototypes import PrototypeSet
 from protolearn.core.schedules import annealed
-from protolearn.core.searches import class_starts, searched_by_class
+from protolearn.core.searches import class_starts, room_for_distances, searched_by_class
 from protolearn.data import TrainingSet, block_rows
 from protolearn.losses import FieldLoss, Loss, NearestLoss
 from protolearn.metrics import Metric
@@ -131,6 +131,7 @@ class _Stream:
         self.epoch = choose_epoch(loss, objective.metric, start, data.n_classes)
         self.packed = self.epoch.packed
         self.packed.constants = _factors(plan, start, objective, self.packed.constants)
+        self.room = room_for_distances(len(start), data.dtype)
         self.step = plan.first_step
         self.end = plan.n_steps or plan.max_iter * epoch_length
         self.step_size_hint = plan.position_rate / objective.loss.rate_unit(plan.scale)
@@ -219,6 +220,7 @@ class _Stream:
                 packed.labels,
                 self.epoch.starts,
                 packed.constants,
+                *self.room,
                 self.gradient if rho.any() else self.no_gradient,
                 self.objective.metric.total(data.n_features),
                 self.plan.limit,
