@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import StratifiedShuffleSplit
-from sklearn.utils import check_random_state
 
 from protolearn.data import TrainingSet
 from protolearn.estimators.documentation import documented
@@ -18,7 +17,7 @@ from protolearn.estimators.start import PrototypeBase
 from protolearn.losses import LOSSES
 from protolearn.metrics import METRICS, Metric
 from protolearn.metrics.omega import Omega
-from protolearn.parameters import check_choice, check_count, check_number
+from protolearn.parameters import check_choice, check_count, check_number, check_random
 from protolearn.prototypes import PrototypeSet
 from protolearn.schedules import constant
 from protolearn.solvers import SOLVERS, Objective, Plan
@@ -199,7 +198,7 @@ class LaMaLVQ(PrototypeBase):
         self._check_parameters()
         metric = self._make_metric()
         data = self._training_set(X, y, None)
-        random = check_random_state(self.random_state)
+        random = check_random(self.random_state)
         dtype = data.X.dtype
         data = TrainingSet(data.rows(slice(None)).astype(np.float64), data.y, None, data.n_classes)
         data, held_out = self._hold_out(data, random)

@@ -9,14 +9,13 @@ from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 
 from protolearn.data import Samples, TrainingSet
 from protolearn.estimators.blocked import warn_of_sorted_rows
 from protolearn.estimators.start import PrototypeBase
 from protolearn.losses import Loss
 from protolearn.metrics import METRICS, Metric
-from protolearn.parameters import check_choice, check_count, check_number
+from protolearn.parameters import check_choice, check_count, check_number, check_random
 from protolearn.prototypes import PrototypeSet
 from protolearn.schedules import annealed, as_schedule
 from protolearn.solvers import SOLVERS, Objective, Plan, Solution
@@ -129,6 +128,11 @@ class LearningClassifier(PrototypeBase):
                 "learn_prototypes=False leaves nothing to learn under the Euclidean metric; choose another metric, or "
                 "NearestPrototype."
             )
+        if not self.learn_prototypes and self.metric_learning_rate == 0:
+            raise ValueError(
+                "learn_prototypes=False and metric_learning_rate=0 leave nothing to learn; raise metric_learning_rate, "
+                "or choose NearestPrototype."
+            )
         return loss, metric
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None):
@@ -152,7 +156,7 @@ class LearningClassifier(PrototypeBase):
     def _fit(self, X: Any, y: Any, sample_weight: Any, held_out: tuple[Any, Any] | None = None):
         loss, metric = self._check_parameters()
         data = self._samples(X, y, sample_weight)
-        random = check_random_state(self.random_state)
+        random = check_random(self.random_state)
         data, validation = self._hold_out(data, held_out, random)
         goes_on = self.warm_start and hasattr(self, "prototypes_")
         start = self._current_set(data, metric) if goes_on else self._start(data, metric, random)
@@ -207,7 +211,7 @@ class LearningClassifier(PrototypeBase):
             raise ValueError(f"y holds class {unknown!s}, which is not in `classes` of the first partial_fit.")
         data = TrainingSet(X, codes, self._with_class_weight(weight, codes), len(self.classes_))
         if first:
-            self._stream_random = check_random_state(self.random_state)
+            self._stream_random = check_random(self.random_state)
             start = self._start(data, metric, self._stream_random)
             self._steps, self._rates = 0, None
             self._scale, self._largest_distance = distance_scale(start, data, metric)

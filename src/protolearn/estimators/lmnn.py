@@ -13,6 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from protolearn.data import class_codes
+from protolearn.data.ranges import check_range, size_and_spread
 from protolearn.parameters import check_choice, check_count, check_number
 from protolearn.solvers.large_margin import METRIC_SOLVERS, solve_large_margin
 from protolearn.solvers.progress import ProgressLine
@@ -146,6 +147,7 @@ class LMNN(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self._check_parameters()
         X, y = validate_data(self, X, y, dtype=[np.float64, np.float32], ensure_min_samples=2)
         check_classification_targets(y)
+        check_range("X", *size_and_spread(X))
         classes, codes = class_codes(y)
         if len(classes) < 2:
             raise ValueError(f"LMNN needs two classes to keep apart; y has one class, {classes[0]!s}.")

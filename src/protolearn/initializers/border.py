@@ -10,6 +10,7 @@ from sklearn.neighbors import NearestNeighbors
 from protolearn.data import TrainingSet
 from protolearn.initializers.base import INITIALIZERS, class_by_class
 from protolearn.initializers.random import distinct_rows
+from protolearn.openmp import no_threads_in_forks
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,7 @@ def _neighbours(data: TrainingSet, points: np.ndarray, others: np.ndarray) -> tu
     """Distance of each point to the nearest other one, and to the nearest of `others`; infinite where there is none."""
     X = data.X[points]
     nowhere = np.full(len(points), np.inf)
-    own = NearestNeighbors(n_neighbors=1).fit(X).kneighbors()[0][:, 0] if len(points) > 1 else nowhere
-    rival = NearestNeighbors(n_neighbors=1).fit(data.X[others]).kneighbors(X)[0][:, 0] if len(others) else nowhere
+    with no_threads_in_forks():
+        own = NearestNeighbors(n_neighbors=1).fit(X).kneighbors()[0][:, 0] if len(points) > 1 else nowhere
+        rival = NearestNeighbors(n_neighbors=1).fit(data.X[others]).kneighbors(X)[0][:, 0] if len(others) else nowhere
     return own, rival

@@ -15,6 +15,7 @@ from protolearn.initializers.base import INITIALIZERS
 from protolearn.initializers.counts import divide_by_share
 from protolearn.losses import LOSSES
 from protolearn.metrics import METRICS
+from protolearn.openmp import no_threads_in_forks
 from protolearn.schedules import constant
 from protolearn.solvers import SOLVERS, Objective, Plan
 from protolearn.solvers.batch import classification_error
@@ -133,7 +134,8 @@ class _Candidates:
         if self.k < 1:
             return np.ones(len(rows), dtype=bool)
         extra = 0 if self.counts_itself else 1
-        found = self.neighbours.kneighbors(self.data.X[rows], self.k + extra, return_distance=False)
+        with no_threads_in_forks():
+            found = self.neighbours.kneighbors(self.data.X[rows], self.k + extra, return_distance=False)
         votes = np.zeros((len(rows), self.data.n_classes))
         for position, row in enumerate(rows):
             others = found[position] if self.counts_itself else found[position][found[position] != row][: self.k]

@@ -256,6 +256,12 @@ def _seated_anew(part: ClassData, mixture: Mixture, component: int) -> Mixture:
         width = np.maximum(width / 4.0, part.floor)
 
 
+def log_joint(mixtures: list[Mixture], class_prior: np.ndarray, X: np.ndarray) -> np.ndarray:
+    """ln P(c) P(x | c), (1), for each row and class."""
+    joint = [logsumexp(mixture.log_densities(X), axis=1) for mixture in mixtures]
+    return np.stack(joint, axis=1) + np.log(class_prior)
+
+
 def log_likelihood(part: ClassData, mixture: Mixture) -> float:
     """Sum of ln P*(x | c), (2), over the rows of the class."""
     return part.reduce(partial(_log_likelihood, mixture))

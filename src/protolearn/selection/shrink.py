@@ -12,11 +12,11 @@ from scipy.linalg import qr
 from sklearn.base import clone
 from sklearn.model_selection import train_test_split
 from sklearn.pipeline import Pipeline
-from sklearn.utils import check_array, check_random_state
+from sklearn.utils import check_array
 
 from protolearn.estimators.columns import ColumnChoice
 from protolearn.metrics.omega import Omega
-from protolearn.parameters import check_choice, check_count, check_number
+from protolearn.parameters import check_choice, check_count, check_number, check_random
 from protolearn.plain import FixedPointModel, PlainModel, fixed_point_model, plain_model
 from protolearn.plain.size import index_bytes, model_size
 
@@ -118,7 +118,7 @@ def shrink(
         check_choice("dtypes", dtype, _ITEM)
     X = check_array(X, dtype=[np.float64, np.float32])
     y = np.asarray(y)
-    random = check_random_state(random_state)
+    random = check_random(random_state)
     seed = random.randint(2**31 - 1)
     steps = model.steps if isinstance(model, Pipeline) else [("classifier", model)]
     classifier = steps[-1][1]
