@@ -56,6 +56,14 @@ def check_count(name: str, value: Any, *, at_least: int = 1, optional: bool = Fa
         raise ValueError(f"{name} must be {wanted}; got {value!r}.")
 
 
+def as_numbers(value: Any) -> np.ndarray | None:
+    """An array of float64; None where the value is none."""
+    try:
+        return np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        return None
+
+
 def check_random(random_state: Any) -> np.random.RandomState:
     """The random numbers of a seed, of a RandomState, or of NumPy's own."""
     try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -11,6 +12,8 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from protolearn.data import Samples, TrainingSet
+from protolearn.data.ranges import LARGEST
+from protolearn.data.training_set import largest_number
 from protolearn.estimators.blocked import warn_of_sorted_rows
 from protolearn.estimators.start import PrototypeBase
 from protolearn.losses import Loss
@@ -328,6 +331,13 @@ class LearningClassifier(PrototypeBase):
         finally:
             if line is not None:
                 line.end()
+        if not largest_number(solution.prototypes.positions) <= LARGEST:
+            solution = replace(
+                solution,
+                prototypes=start,
+                message="Learning diverged: prototypes went beyond all distances that can be computed, and those of "
+                "the start are kept; choose a smaller learning_rate or regularization.",
+            )
         if solution.message:
             warnings.warn(solution.message, ConvergenceWarning, stacklevel=3)
         return solution

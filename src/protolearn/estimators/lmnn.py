@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from protolearn.data import class_codes
 from protolearn.data.ranges import check_range, size_and_spread
-from protolearn.parameters import check_choice, check_count, check_number
+from protolearn.parameters import as_numbers, check_choice, check_count, check_number
 from protolearn.solvers.large_margin import METRIC_SOLVERS, solve_large_margin
 from protolearn.solvers.progress import ProgressLine
 from protolearn.solvers.triples import TripleProblem
@@ -192,7 +192,11 @@ class LMNN(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """Omega before learning."""
         d = X.shape[1]
         if not isinstance(self.init, str):
-            omega = np.asarray(self.init, dtype=np.float64)
+            omega = as_numbers(self.init)
+            if omega is None or omega.ndim != 2:
+                raise ValueError(
+                    f"init must be one of {', '.join(_STARTS)}, or a matrix with {d} columns; got {self.init!r:.80}."
+                )
             wanted = (len(omega) if self.n_components is None else self.n_components, d)
             if omega.ndim != 2 or omega.shape != wanted or not np.isfinite(omega).all():
                 raise ValueError(f"init must hold finite numbers and have shape {wanted}; got {omega.shape}.")

@@ -19,7 +19,7 @@ from protolearn.estimators.blocked import block_source, in_blocks_only, note_col
 from protolearn.estimators.prediction import DistanceFeaturesMixin, NearestPrototypeMixin
 from protolearn.initializers import INITIALIZERS, Initializer, prototype_counts
 from protolearn.metrics import METRICS, Metric
-from protolearn.parameters import check_choice
+from protolearn.parameters import as_numbers, check_choice
 from protolearn.prototypes import PrototypeSet
 
 # Rows of its class that each prototype of a start on a sample stands for, at least.
@@ -170,8 +170,13 @@ class PrototypeBase(DistanceFeaturesMixin, CheckedClassifier):
         return metric.start(positions, labels, data)
 
     def _check_given(self, positions: Any, names: Any, data: Samples) -> tuple[np.ndarray, np.ndarray]:
-        positions = np.asarray(positions, dtype=np.float64)
-        if positions.ndim != 2 or positions.shape[1] != data.n_features or not np.isfinite(positions).all():
+        positions = as_numbers(positions)
+        if (
+            positions is None
+            or positions.ndim != 2
+            or positions.shape[1] != data.n_features
+            or not np.isfinite(positions).all()
+        ):
             raise ValueError(
                 f"init must be one of {', '.join(INITIALIZERS)}, a fitted estimator, a pair (positions, labels) or an "
                 f"array of finite positions with {data.n_features} columns; got {_described(self.init)}."
