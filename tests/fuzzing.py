@@ -298,7 +298,7 @@ def wrongly_classified(model, X: np.ndarray, labels: np.ndarray, precision: np.d
 def class_distances(model, X: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Distance to the nearest prototype of each class, and how many units of rounding it may be off.
 
-    By differences; and by the expanded square, from the mean of the prototypes.
+    By differences; and by the expanded square.
     """
     X = X.astype(np.longdouble)
     n_classes = len(model.classes_)
@@ -307,7 +307,6 @@ def class_distances(model, X: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.nd
     metric, found = model._prototype_set()
     D, error = np.empty((len(X), len(found)), np.longdouble), np.empty((len(X), len(found)), np.longdouble)
     sizes = np.zeros(len(X), np.longdouble)
-    centre = found.positions.astype(np.longdouble).mean(axis=0)
     terms = 4.0 * (X.shape[1] + 8)
     for i, position in enumerate(found.positions.astype(np.longdouble)):
         gaps = X - position
@@ -315,13 +314,13 @@ def class_distances(model, X: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.nd
         if found.theta.ndim == 3:
             D[:, i] = ((gaps @ theta.T) ** 2).sum(axis=1)
             error[:, i] = terms * ((np.abs(gaps) @ np.abs(theta).T) ** 2).sum(axis=1)
-            reach = (np.abs(X - centre) + np.abs(position - centre)) @ np.abs(theta).T
+            reach = (np.abs(X) + np.abs(position)) @ np.abs(theta).T
             sizes = np.maximum(sizes, (reach**2).sum(axis=1))
         else:
             weights = metric.relevances(found.theta)[found.slot[i]].astype(np.longdouble) if metric.adaptive else 1.0
             D[:, i] = (weights * gaps**2).sum(axis=1)
             error[:, i] = terms * D[:, i]
-            reach = np.abs(X - centre) + np.abs(position - centre)
+            reach = np.abs(X) + np.abs(position)
             sizes = np.maximum(sizes, (weights * reach**2).sum(axis=1))
     nearest, slack = np.full((len(X), n_classes), np.inf, np.longdouble), np.zeros((len(X), n_classes), np.longdouble)
     for code in np.unique(found.labels):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -41,3 +43,22 @@ def check_range(name: str, size: float, spread: float) -> None:
             f"The values of every column of {name} lie within {spread:.0e} of each other, and products of squared "
             f"distances vanish below {SMALLEST:.0e}; multiply the features by {1.0 / max(spread, 1e-300):.0e} first."
         )
+
+
+def check_finite(*learned: np.ndarray) -> None:
+    """Raise where something learned is not finite."""
+    if not all(np.isfinite(values).all() for values in learned):
+        raise FloatingPointError
+
+
+@contextmanager
+def finite_or_refused(name: str) -> Iterator[None]:
+    """Learning that either keeps to finite numbers or is refused."""
+    try:
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            yield
+    except (FloatingPointError, np.linalg.LinAlgError):
+        raise ValueError(
+            f"{name} came to numbers that are not finite, because the features differ too much in size, or a rate or a "
+            "margin does from them; scale the features first, for example by StandardScaler."
+        ) from None

@@ -11,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import StratifiedShuffleSplit
 
 from protolearn.data import TrainingSet
+from protolearn.data.ranges import check_finite, finite_or_refused
 from protolearn.estimators.documentation import documented
 from protolearn.estimators.learning import mean_nearest_distance
 from protolearn.estimators.start import PrototypeBase
@@ -204,11 +205,13 @@ class LaMaLVQ(PrototypeBase):
         data, held_out = self._hold_out(data, random)
         run = _Run(self, data, held_out, metric, self._start(data, metric, random), random)
         line = ProgressLine(type(self).__name__, self.rounds) if self.verbose else None
-        for number in range(1, self.rounds + 1):
-            run.position()
-            run.solve()
-            if line is not None:
-                line.epoch(number, run.history.cost[-1])
+        with finite_or_refused(type(self).__name__):
+            for number in range(1, self.rounds + 1):
+                run.position()
+                run.solve()
+                if line is not None:
+                    line.epoch(number, run.history.cost[-1])
+            check_finite(run.prototypes.positions, run.prototypes.theta)
         if line is not None:
             line.end()
         if run.message:

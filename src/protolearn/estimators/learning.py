@@ -326,12 +326,14 @@ class LearningClassifier(PrototypeBase):
         if solve is rounds:
             warn_of_sorted_rows(self.classes_, self._blocks_of_classes)
         try:
-            with one_blas_thread():
+            # A step too far is answered by a shorter one, or by a message.
+            with one_blas_thread(), np.errstate(over="ignore", invalid="ignore"):
                 solution = solve(start, data, objective, plan)
         finally:
             if line is not None:
                 line.end()
-        if not largest_number(solution.prototypes.positions) <= LARGEST:
+        found = solution.prototypes
+        if not (largest_number(found.positions) <= LARGEST and np.isfinite(found.theta).all()):
             solution = replace(
                 solution,
                 prototypes=start,

@@ -47,9 +47,9 @@ INITIALIZERS.add("border", BorderStart())
 
 def _neighbours(data: TrainingSet, points: np.ndarray, others: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Distance of each point to the nearest other one, and to the nearest of `others`; infinite where there is none."""
-    X = data.X[points]
+    X, Z = data.X[points].astype(data.dtype, copy=False), data.X[others].astype(data.dtype, copy=False)
     nowhere = np.full(len(points), np.inf)
     with no_threads_in_forks():
         own = NearestNeighbors(n_neighbors=1).fit(X).kneighbors()[0][:, 0] if len(points) > 1 else nowhere
-        rival = NearestNeighbors(n_neighbors=1).fit(data.X[others]).kneighbors(X)[0][:, 0] if len(others) else nowhere
+        rival = NearestNeighbors(n_neighbors=1).fit(Z).kneighbors(X)[0][:, 0] if len(others) else nowhere
     return own, rival

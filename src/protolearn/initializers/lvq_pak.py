@@ -119,7 +119,7 @@ class _Candidates:
         self.data = data
         self.k = min(n_neighbors, data.n_samples - (not counts_itself))
         self.counts_itself = counts_itself
-        self.neighbours = NearestNeighbors(n_neighbors=max(self.k, 1)).fit(data.X)
+        self.neighbours = NearestNeighbors(n_neighbors=max(self.k, 1)).fit(data.X.astype(data.dtype, copy=False))
         self.next = [np.flatnonzero(data.y == code) for code in range(data.n_classes)]
         self.ready: list[list[int]] = [[] for _ in self.next]
 
@@ -135,7 +135,8 @@ class _Candidates:
             return np.ones(len(rows), dtype=bool)
         extra = 0 if self.counts_itself else 1
         with no_threads_in_forks():
-            found = self.neighbours.kneighbors(self.data.X[rows], self.k + extra, return_distance=False)
+            near = self.data.X[rows].astype(self.data.dtype, copy=False)
+            found = self.neighbours.kneighbors(near, self.k + extra, return_distance=False)
         votes = np.zeros((len(rows), self.data.n_classes))
         for position, row in enumerate(rows):
             others = found[position] if self.counts_itself else found[position][found[position] != row][: self.k]

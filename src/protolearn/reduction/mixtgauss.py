@@ -243,8 +243,9 @@ def _seated_anew(part: ClassData, mixture: Mixture, component: int) -> Mixture:
     means, variances, priors = mixture.means.copy(), mixture.variances.copy(), mixture.priors.copy()
     means[component] = position
     priors[component] = 0.0
-    priors *= (1.0 - part.one_sample) / priors.sum()
+    priors *= (1.0 - part.one_sample) / (priors.sum() or 1.0)
     priors[component] = part.one_sample
+    priors = np.maximum(priors, np.finfo(float).tiny)
     width = np.maximum((part.ranges / 10.0) ** 2, part.floor)
     while True:
         variances[component] = width

@@ -43,6 +43,7 @@ def nearest_others(X: Any, n_neighbors: int) -> np.ndarray:
 
 def nearest_rows(X: Any, Z: Any, n_neighbors: int) -> np.ndarray:
     """Indices of the rows of X that are nearest to each row of Z, by scikit-learn's search."""
+    X, Z = X.astype(working_dtype(X), copy=False), Z.astype(working_dtype(Z), copy=False)
     with no_threads_in_forks():
         return NearestNeighbors(n_neighbors=n_neighbors).fit(X).kneighbors(Z, return_distance=False)
 
