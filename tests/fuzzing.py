@@ -290,9 +290,10 @@ def wrongly_classified(model, X: np.ndarray, labels: np.ndarray, precision: np.d
     narrow = precision == np.float32 and model.prototypes_.dtype == np.float32
     eps = np.finfo(np.float32 if narrow else np.float64).eps
     least = D.argmin(axis=1)
-    slack = eps * (error[rows, codes] + error[rows, least])
+    # Squares below the least number vanish.
+    slack = eps * (error[rows, codes] + error[rows, least]) + X.shape[1] * np.finfo(np.float64).tiny
     gap = D[rows, codes] - D[rows, least]
-    return np.flatnonzero(gap > slack), np.flatnonzero(gap > eps * expanded[rows, codes])
+    return np.flatnonzero(gap > slack), np.flatnonzero(gap > slack + eps * expanded[rows, codes])
 
 
 def class_distances(model, X: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

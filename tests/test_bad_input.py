@@ -27,6 +27,7 @@ from protolearn import (
     PrototypeClassifier,
 )
 from protolearn.experiments.datasets import load
+from protolearn.solvers import Solution
 
 
 def make(name, **options):
@@ -438,6 +439,53 @@ def test_rows_of_one_class_do_not_become_prototypes_of_others(container, iris):
 def test_a_loss_with_other_arguments(function, blobs):
     with pytest.raises(ValueError, match=r"A loss takes three numbers, \(d_own, d_rival, slope\), and <lambda> takes"):
         PrototypeClassifier(loss=function).fit(*blobs)
+
+
+@pytest.mark.parametrize("setting", ["disturbance", "initial_spread"])
+def test_mixtures_do_not_start_out_of_all_ranges(setting, blobs):
+    with pytest.raises(ValueError, match=f"{setting} must be a number > 0 and <= 1000"):
+        protolearn.MixtGauss(**{setting: 1e300}).fit(*blobs)
+
+
+@pytest.mark.parametrize("classify_by", ["prototypes", "mixture"])
+def test_a_mixture_of_more_components_than_samples_is_finite(classify_by):
+    X = np.array([[0.0, 1e5], [1e-5, 0.0]])
+    model = protolearn.MixtGauss(3, init="propinit", literal_variance=True, stopping="algorithm1", range_of="all")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        model.set_params(classify_by=classify_by, random_state=0).fit(X, [0, 1])
+    assert model.predict(X).tolist() == [0, 1]
+    assert_sound(model, X)
+
+
+def test_a_margin_that_leaves_all_numbers_is_refused(blobs):
+    X, y = blobs
+    with pytest.raises(ValueError, match="LMNN came to numbers that are not finite, .* scale the features first"):
+        protolearn.LMNN(margin=1e300, max_iter=5).fit(X.astype(np.float32), y)
+
+
+@pytest.mark.parametrize("name", ["lmnn", "lamalvq"])
+def test_a_decomposition_that_fails_is_said_in_a_sentence(name, monkeypatch, blobs):
+    def fails(*_, **__):
+        raise np.linalg.LinAlgError("Eigenvalues did not converge")
+
+    monkeypatch.setattr(f"protolearn.estimators.{name}.solve_large_margin", fails)
+    model = {"lmnn": protolearn.LMNN(), "lamalvq": protolearn.LaMaLVQ(rounds=1, random_state=0)}[name]
+    with pytest.raises(ValueError, match="came to numbers that are not finite, .* scale the features first"):
+        model.fit(*blobs)
+
+
+def test_prototypes_that_leave_float32_are_not_kept(monkeypatch, blobs):
+    """A number that float64 holds while learning, and float32 does not."""
+    X, y = (1e30 * blobs[0]).astype(np.float32), blobs[1]
+
+    def far(start, *_):
+        return Solution(start.moved(1e9 * start.positions, start.theta))
+
+    monkeypatch.setattr("protolearn.estimators.learning.SOLVERS", {"online": far})
+    with pytest.warns(ConvergenceWarning, match="Learning diverged: prototypes went beyond"):
+        model = LOGM(random_state=0).fit(X, y)
+    assert_sound(model, X)
 
 
 def test_streams_say_what_they_need(blobs):

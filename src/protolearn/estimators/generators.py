@@ -42,6 +42,10 @@ _STANDS_FOR = """    sample_prototypes_ : array of shape (n_samples,)
 """
 
 
+# A start this many ranges of the data away has left it.
+_MOST_RANGES = 1e3
+
+
 @documented
 class ChenCondensing(Generator):
     """Condensing: split the training set into blocks, and put a prototype at the centre of each.
@@ -198,8 +202,8 @@ class MixtGauss(Generator):
 
     def _check_parameters(self) -> None:
         check_choice("init", self.init, ("centroid", *INITIALIZERS))
-        check_number("disturbance", self.disturbance, above=0)
-        check_number("initial_spread", self.initial_spread, above=0)
+        check_number("disturbance", self.disturbance, above=0, at_most=_MOST_RANGES)
+        check_number("initial_spread", self.initial_spread, above=0, at_most=_MOST_RANGES)
         check_choice("literal_variance", self.literal_variance, (True, False))
         check_choice("range_of", self.range_of, ("class", "all"))
         check_choice("stopping", self.stopping, STOPPING)

@@ -211,7 +211,7 @@ class LaMaLVQ(PrototypeBase):
                 run.solve()
                 if line is not None:
                     line.epoch(number, run.history.cost[-1])
-            check_finite(run.prototypes.positions, run.prototypes.theta)
+            check_finite(run.prototypes.positions.astype(dtype), run.prototypes.theta)
         if line is not None:
             line.end()
         if run.message:

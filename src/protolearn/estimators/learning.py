@@ -327,13 +327,14 @@ class LearningClassifier(PrototypeBase):
             warn_of_sorted_rows(self.classes_, self._blocks_of_classes)
         try:
             # A step too far is answered by a shorter one, or by a message.
-            with one_blas_thread(), np.errstate(over="ignore", invalid="ignore"):
+            with one_blas_thread(), np.errstate(over="ignore", invalid="ignore", divide="ignore"):
                 solution = solve(start, data, objective, plan)
         finally:
             if line is not None:
                 line.end()
         found = solution.prototypes
-        if not (largest_number(found.positions) <= LARGEST and np.isfinite(found.theta).all()):
+        largest = min(LARGEST, float(np.finfo(data.input_dtype).max))
+        if not (largest_number(found.positions) <= largest and np.isfinite(found.theta).all()):
             solution = replace(
                 solution,
                 prototypes=start,

@@ -175,7 +175,7 @@ class LMNN(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
                     invader_interval=self.invader_interval,
                     watch=None if line is None else line.epoch,
                 )
-                check_finite(found.omega)
+                check_finite(found.omega.astype(dtype))
             omega = near = found.omega
             self.loss_curve_ += found.cost_curve
             self.n_iter_ += found.n_iter
