@@ -35,7 +35,7 @@ from protolearn.metrics import METRICS
 NAMES = [name for name in protolearn.__all__ if name not in ("save", "load")]
 GOOD = ("clean", "clear error")
 # The class is as near as the nearest within the rounding of |x|^2 - 2 x'm + |m|^2, though not of the differences.
-LOST_DIGITS = "digits lost in predict"
+LOST_DIGITS = "digits lost"
 _SECONDS = 120
 
 # Values of each parameter: good ones, and wrong or extreme ones.
@@ -274,8 +274,8 @@ def _fitted(model, case: Case) -> tuple[str, str]:
     for what, found, precision in (("predict", labels, dense.dtype), ("compiled", one_by_one, np.dtype(np.float64))):
         wrong, beyond = wrongly_classified(model, dense, found, precision)
         if len(wrong):
-            verdict = LOST_DIGITS if what == "predict" and not len(beyond) else f"{what} against the loop"
-            return verdict, f"{len(wrong)} of {len(P)} rows, first {wrong[0]}"
+            verdict = f"{what} against the loop" if len(beyond) else LOST_DIGITS
+            return verdict, f"{what}: {len(wrong)} of {len(P)} rows, first {wrong[0]}"
     return "clean", ""
 
 

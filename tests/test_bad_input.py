@@ -356,6 +356,12 @@ def test_numbers_whose_squares_overflow_or_vanish_are_refused_at_the_door(name, 
         make(name).fit(X, y)
 
 
+@pytest.mark.parametrize("name", ["LPD", "HartCondensing", "LMNN"])
+def test_float32_numbers_without_digits_are_refused_at_the_door(name, blobs):
+    with pytest.raises(ValueError, match="The values of every column of X lie within .* vanish below 1e-35; multiply"):
+        make(name).fit((1e-44 * blobs[0]).astype(np.float32), blobs[1])
+
+
 @pytest.mark.parametrize("name", ["LOGM", "HartCondensing", "MixtGauss"])
 @pytest.mark.parametrize("options", [{}, {"classify_by": "mixture"}])
 def test_rows_too_large_to_square_are_refused_by_predict(name, options, blobs):
@@ -483,9 +489,26 @@ def test_prototypes_that_leave_float32_are_not_kept(monkeypatch, blobs):
         return Solution(start.moved(1e9 * start.positions, start.theta))
 
     monkeypatch.setattr("protolearn.estimators.learning.SOLVERS", {"online": far})
-    with pytest.warns(ConvergenceWarning, match="Learning diverged: prototypes went beyond"):
+    with pytest.warns(ConvergenceWarning, match="Learning diverged: prototypes or weights went beyond"):
         model = LOGM(random_state=0).fit(X, y)
     assert_sound(model, X)
+
+
+def test_a_start_whose_weights_overflow_is_refused():
+    X = np.random.default_rng(0).normal(size=(20, 3)).astype(np.float32) * np.float32([1e-20, 1e12, 1.0])
+    with pytest.raises(ValueError, match="The first weights of LPD overflow float32, because the features differ"):
+        protolearn.LPD(random_state=0).fit(X, np.arange(20) % 2)
+
+
+def test_weights_whose_squares_leave_all_numbers_are_not_kept(monkeypatch, blobs):
+    def heavy(start, *_):
+        return Solution(start.moved(start.positions, 1e200 * start.theta))
+
+    monkeypatch.setattr("protolearn.estimators.learning.SOLVERS", {"online": heavy})
+    with pytest.warns(ConvergenceWarning, match="Learning diverged: prototypes or weights went beyond"):
+        model = LOGM(metric="squared_relevance", random_state=0).fit(*blobs)
+    assert np.isfinite(model.relevances_).all()
+    assert_sound(model, blobs[0])
 
 
 def test_streams_say_what_they_need(blobs):

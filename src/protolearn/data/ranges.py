@@ -12,6 +12,8 @@ from scipy import sparse
 # Learning multiplies squared distances with each other: fourth powers of float64 overflow beyond 1e77.
 LARGEST = 1e70
 SMALLEST = 1e-70
+# Differences of float32 below have few digits left: prototypes are kept in the number type of X.
+SMALLEST_IN_FLOAT32 = 1e-35
 
 
 def column_extremes(X: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -31,17 +33,18 @@ def size_and_spread(X: Any) -> tuple[float, float]:
         return float(max(-low.min(), high.max())), float((high - low).max())
 
 
-def check_range(name: str, size: float, spread: float) -> None:
+def check_range(name: str, size: float, spread: float, dtype: Any = np.float64) -> None:
     """Raise where squares of numbers of this size overflow, or squares of their differences vanish."""
+    smallest = SMALLEST_IN_FLOAT32 if dtype == np.float32 else SMALLEST
     if size > LARGEST:
         raise ValueError(
             f"{name} holds numbers of up to {size:.0e} in size, and products of squared distances overflow beyond "
             f"{LARGEST:.0e}; divide the features by {size:.0e} first."
         )
-    if 0.0 < spread < SMALLEST:
+    if 0.0 < spread < smallest:
         raise ValueError(
             f"The values of every column of {name} lie within {spread:.0e} of each other, and products of squared "
-            f"distances vanish below {SMALLEST:.0e}; multiply the features by {1.0 / max(spread, 1e-300):.0e} first."
+            f"distances vanish below {smallest:.0e}; multiply the features by {1.0 / max(spread, 1e-300):.0e} first."
         )
 
 

@@ -58,6 +58,14 @@ def distance_scale(start: PrototypeSet, data: Samples, metric: Metric) -> tuple[
     return cov, max(largest, mean_nearest_distance(start, data, metric)[1]) if metric.adaptive else largest
 
 
+def _in_range(prototypes: PrototypeSet, metric: Metric, dtype: np.dtype) -> bool:
+    """Whether distances to the prototypes can be computed, and the positions be kept in a number type."""
+    largest = min(LARGEST, float(np.finfo(dtype).max))
+    with np.errstate(over="ignore"):
+        weights = metric.relevances(prototypes.theta) if metric.adaptive else prototypes.theta
+    return largest_number(prototypes.positions) <= largest and bool(np.isfinite(weights).all())
+
+
 class LearningClassifier(PrototypeBase):
     """A subclass names its loss in `_make_loss`, its metric in `_make_metric`, and its parameters in `__init__`."""
 
@@ -162,10 +170,13 @@ class LearningClassifier(PrototypeBase):
         random = check_random(self.random_state)
         data, validation = self._hold_out(data, held_out, random)
         goes_on = self.warm_start and hasattr(self, "prototypes_")
-        start = self._current_set(data, metric) if goes_on else self._start(data, metric, random)
         # Only steps from sample to sample are watched for running away.
         watched = metric if self.solver == "online" else METRICS["euclidean"]
-        self._scale, self._largest_distance = distance_scale(start, data, watched)
+        # A start whose weights overflow is refused before the first step.
+        with np.errstate(over="ignore", invalid="ignore"):
+            start = self._current_set(data, metric) if goes_on else self._start(data, metric, random)
+            self._scale, self._largest_distance = distance_scale(start, data, watched)
+        self._check_start(start, metric, data)
         solution = self._solve(loss, metric, start, data, random, max_iter=self.max_iter, validation=validation)
         self._store(solution, loss, metric, data.input_dtype)
         self._steps = solution.n_steps
@@ -174,6 +185,13 @@ class LearningClassifier(PrototypeBase):
         if solution.interrupted:
             raise KeyboardInterrupt("fit was interrupted; the model holds the prototypes of that moment")
         return self
+
+    def _check_start(self, start: PrototypeSet, metric: Metric, data: Samples) -> None:
+        if not _in_range(start, metric, data.input_dtype):
+            raise ValueError(
+                f"The first weights of {type(self).__name__} overflow {data.input_dtype}, because the features differ too "
+                "much in size; scale the features first, for example by StandardScaler."
+            )
 
     def _hold_out(
         self, data: Samples, given: tuple[Any, Any] | None, random: np.random.RandomState
@@ -216,6 +234,7 @@ class LearningClassifier(PrototypeBase):
         if first:
             self._stream_random = check_random(self.random_state)
             start = self._start(data, metric, self._stream_random)
+            self._check_start(start, metric, data)
             self._steps, self._rates = 0, None
             self._scale, self._largest_distance = distance_scale(start, data, metric)
         else:
@@ -332,15 +351,12 @@ class LearningClassifier(PrototypeBase):
         finally:
             if line is not None:
                 line.end()
-        found = solution.prototypes
-        largest = min(LARGEST, float(np.finfo(data.input_dtype).max))
-        if not (largest_number(found.positions) <= largest and np.isfinite(found.theta).all()):
-            solution = replace(
-                solution,
-                prototypes=start,
-                message="Learning diverged: prototypes went beyond all distances that can be computed, and those of "
-                "the start are kept; choose a smaller learning_rate or regularization.",
+        if not _in_range(solution.prototypes, metric, data.input_dtype):
+            message = (
+                "Learning diverged: prototypes or weights went beyond all numbers that distances can be computed of. "
+                "Those of the start are kept; choose smaller rates or a smaller regularization, or scale the features."
             )
+            solution = replace(solution, prototypes=start, message=message)
         if solution.message:
             warnings.warn(solution.message, ConvergenceWarning, stacklevel=3)
         return solution

@@ -147,7 +147,7 @@ class LMNN(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self._check_parameters()
         X, y = validate_data(self, X, y, dtype=[np.float64, np.float32], ensure_min_samples=2)
         check_classification_targets(y)
-        check_range("X", *size_and_spread(X))
+        check_range("X", *size_and_spread(X), X.dtype)
         classes, codes = class_codes(y)
         if len(classes) < 2:
             raise ValueError(f"LMNN needs two classes to keep apart; y has one class, {classes[0]!s}.")

@@ -45,7 +45,7 @@ class CheckedClassifier(NearestPrototypeMixin, ClassifierMixin, BaseEstimator):
             self, X, y, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=1
         )
         check_classification_targets(y)
-        check_range("X", *size_and_spread(X))
+        check_range("X", *size_and_spread(X), X.dtype)
         weight = _check_weight(sample_weight, X.shape[0])
         if weight is not None and (weight == 0).any():
             X, y, weight = X[weight > 0], y[weight > 0], weight[weight > 0]
