@@ -447,6 +447,12 @@ def test_a_loss_with_other_arguments(function, blobs):
         PrototypeClassifier(loss=function).fit(*blobs)
 
 
+@pytest.mark.parametrize("solver", ["online", "gradient", "lbfgs", "adam"])
+def test_a_rate_next_to_zero_moves_nothing(solver, blobs):
+    model = LOGM(solver=solver, learning_rate=5e-324, max_iter=2, random_state=0).fit(*blobs)
+    assert_sound(model, blobs[0])
+
+
 @pytest.mark.parametrize("setting", ["disturbance", "initial_spread"])
 def test_mixtures_do_not_start_out_of_all_ranges(setting, blobs):
     with pytest.raises(ValueError, match=f"{setting} must be a number > 0 and <= 1000"):
@@ -497,7 +503,7 @@ def test_prototypes_that_leave_float32_are_not_kept(monkeypatch, blobs):
 def test_a_start_whose_weights_overflow_is_refused():
     X = np.random.default_rng(0).normal(size=(20, 3)).astype(np.float32) * np.float32([1e-20, 1e12, 1.0])
     with pytest.raises(ValueError, match="The first weights of LPD overflow float32, because the features differ"):
-        protolearn.LPD(random_state=0).fit(X, np.arange(20) % 2)
+        protolearn.LPD(initial_weights="inverse_std", random_state=0).fit(X, np.arange(20) % 2)
 
 
 def test_weights_whose_squares_leave_all_numbers_are_not_kept(monkeypatch, blobs):

@@ -189,8 +189,8 @@ class LearningClassifier(PrototypeBase):
     def _check_start(self, start: PrototypeSet, metric: Metric, data: Samples) -> None:
         if not _in_range(start, metric, data.input_dtype):
             raise ValueError(
-                f"The first weights of {type(self).__name__} overflow {data.input_dtype}, because the features differ too "
-                "much in size; scale the features first, for example by StandardScaler."
+                f"The first weights of {type(self).__name__} overflow {data.input_dtype}, because the features differ "
+                "too much in size; scale the features first, for example by StandardScaler."
             )
 
     def _hold_out(
