@@ -3,7 +3,9 @@
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
+from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import MinMaxScaler
 
@@ -25,12 +27,16 @@ from protolearn import (
     PrototypeClassifier,
 )
 from protolearn.experiments.datasets import load
+from protolearn.solvers import Solution
 
 
 def make(name, **options):
     options = {"random_state": 0, **options}
     if name in LEARNERS:
         options.setdefault("max_iter", 10)
+    known = getattr(protolearn, name)().get_params()
+    if "random_state" not in known:
+        del options["random_state"]
     return getattr(protolearn, name)(**options)
 
 
@@ -332,6 +338,183 @@ def test_parameters_of_single_methods(model, message, blobs):
 def test_sample_weights(weight, message, blobs):
     with pytest.raises(ValueError, match=message):
         LOGM().fit(*blobs, sample_weight=weight)
+
+
+@pytest.mark.parametrize("name", sorted(set(protolearn.__all__) - {"save", "load"}))
+@pytest.mark.parametrize(
+    ("unit", "message"),
+    [
+        (1e75, "X holds numbers of up to .* overflow beyond 1e\\+70; divide the features by"),
+        (1e200, "X holds numbers of up to .* overflow beyond 1e\\+70; divide the features by"),
+        (1e-80, "The values of every column of X lie within .* vanish below 1e-70; multiply the features by"),
+        (1e-200, "The values of every column of X lie within .* vanish below 1e-70; multiply the features by"),
+    ],
+)
+def test_numbers_whose_squares_overflow_or_vanish_are_refused_at_the_door(name, unit, message, blobs):
+    X, y = unit * blobs[0], blobs[1]
+    with pytest.raises(ValueError, match=message):
+        make(name).fit(X, y)
+
+
+@pytest.mark.parametrize("name", ["LPD", "HartCondensing", "LMNN"])
+def test_float32_numbers_without_digits_are_refused_at_the_door(name, blobs):
+    with pytest.raises(ValueError, match="The values of every column of X lie within .* vanish below 1e-35; multiply"):
+        make(name).fit((1e-44 * blobs[0]).astype(np.float32), blobs[1])
+
+
+@pytest.mark.parametrize("name", ["LOGM", "HartCondensing", "MixtGauss"])
+@pytest.mark.parametrize("options", [{}, {"classify_by": "mixture"}])
+def test_rows_too_large_to_square_are_refused_by_predict(name, options, blobs):
+    if name != "MixtGauss" and options:
+        name, options = "NearestPrototype", {}
+    model = make(name, **options).fit(*blobs)
+    far = np.full((1, 4), 1e200)
+    for method in ("predict", "predict_proba", "decision_function"):
+        with pytest.raises(ValueError, match="too large to square"):
+            getattr(model, method)(far)
+
+
+def test_distances_beyond_float32_are_refused_as_features(blobs):
+    X = blobs[0].astype(np.float32)
+    model = LOGM(random_state=0, max_iter=2).fit(X, blobs[1])
+    with pytest.raises(ValueError, match="too large to square.* float64 holds larger ones"):
+        model.transform(np.float32(1e25) * X)
+    assert np.isfinite(model.transform(1e25 * X.astype(np.float64))).all()
+
+
+@pytest.mark.parametrize("name", ["LOGM", "MCE", "GLVQ"])
+def test_weights_out_of_range_are_refused(name, blobs):
+    X, y = blobs
+    with pytest.raises(ValueError, match="sample_weight holds numbers of up to 1e\\+300"):
+        make(name).fit(X, y, sample_weight=np.where(np.arange(len(y)) % 2, 1e300, 1.0))
+    with pytest.raises(ValueError, match="class_weight holds numbers of up to 1e\\+300"):
+        make(name, class_weight={0: 1, 1: 1, 2: 1e300}).fit(X, y)
+
+
+@pytest.mark.parametrize("slope", [1e308, 1e-308])
+@pytest.mark.parametrize("name", ["RSLVQ", "LOGM", "GLVQ"])
+def test_slopes_out_of_reason_give_finite_probabilities_led_by_predict(name, slope, blobs):
+    X, y = blobs
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = make(name, slope=slope).fit(X, y)
+    assert_sound(model, X)
+    np.testing.assert_array_equal(model.classes_[model.predict_proba(X).argmax(axis=1)], model.predict(X))
+
+
+@pytest.mark.parametrize("solver", ["online", "gradient", "lbfgs", "adam"])
+def test_nothing_to_learn_is_said(solver, iris):
+    options = {"learn_prototypes": False, "metric_learning_rate": 0.0}
+    with pytest.raises(ValueError, match="learn_prototypes=False and metric_learning_rate=0 leave nothing to learn"):
+        GLVQ(metric="omega", solver=solver, **options).fit(*iris)
+
+
+@pytest.mark.parametrize("name", sorted(set(protolearn.__all__) - {"save", "load", "LMNN", "ChenCondensing"}))
+def test_a_seed_out_of_range_is_named(name, blobs):
+    with pytest.raises(ValueError, match="random_state must be a whole number from 0 to 4294967295"):
+        make(name, random_state=10**30).fit(*blobs)
+
+
+def test_counts_without_end_are_refused(blobs):
+    with pytest.raises(ValueError, match="n_nearest must be a whole number of at least 2 and at most 2147483647"):
+        MAXP1(n_nearest=10**30).fit(*blobs)
+    with pytest.raises(ValueError, match="max_iter must be a whole number of at least 1 and at most 2147483647"):
+        LOGM(max_iter=10**30).fit(*blobs)
+    with pytest.warns(UserWarning, match="fewer than the"):
+        assert len(NearestPrototype(10**30).fit(*blobs).prototypes_) == len(blobs[1])
+
+
+def test_one_warning_for_all_classes_with_too_few_samples(blobs):
+    with pytest.warns(UserWarning, match="Class 0 has 40 .* Class 2 has 40 samples.*Choose a smaller") as caught:
+        NearestPrototype(100).fit(*blobs)
+    assert len(caught) == 1
+
+
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array, sparse.csr_matrix, pd.DataFrame])
+def test_rows_of_one_class_do_not_become_prototypes_of_others(container, iris):
+    X, y = iris
+    with pytest.raises(ValueError, match="Row 1 of init is a row of X of class 0, .* pass a pair"):
+        GLVQ(init=X[:3]).fit(container(X), y)
+    kept = GLVQ(init=X[[0, 50, 100]], max_iter=2, random_state=0).fit(container(X), y)
+    assert kept.prototype_labels_.tolist() == [0, 1, 2]
+    # A point that both classes have may stand for either.
+    NearestPrototype(init=[[0.0], [1.0]]).fit(container([[0.0], [1.0], [1.0]]), [0, 0, 1])
+
+
+@pytest.mark.parametrize("function", [lambda a, b: (a, b, 1.0), lambda a: a, lambda a, b, c, d: a])
+def test_a_loss_with_other_arguments(function, blobs):
+    with pytest.raises(ValueError, match=r"A loss takes three numbers, \(d_own, d_rival, slope\), and <lambda> takes"):
+        PrototypeClassifier(loss=function).fit(*blobs)
+
+
+@pytest.mark.parametrize("solver", ["online", "gradient", "lbfgs", "adam"])
+def test_a_rate_next_to_zero_moves_nothing(solver, blobs):
+    model = LOGM(solver=solver, learning_rate=5e-324, max_iter=2, random_state=0).fit(*blobs)
+    assert_sound(model, blobs[0])
+
+
+@pytest.mark.parametrize("setting", ["disturbance", "initial_spread"])
+def test_mixtures_do_not_start_out_of_all_ranges(setting, blobs):
+    with pytest.raises(ValueError, match=f"{setting} must be a number > 0 and <= 1000"):
+        protolearn.MixtGauss(**{setting: 1e300}).fit(*blobs)
+
+
+@pytest.mark.parametrize("classify_by", ["prototypes", "mixture"])
+def test_a_mixture_of_more_components_than_samples_is_finite(classify_by):
+    X = np.array([[0.0, 1e5], [1e-5, 0.0]])
+    model = protolearn.MixtGauss(3, init="propinit", literal_variance=True, stopping="algorithm1", range_of="all")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        model.set_params(classify_by=classify_by, random_state=0).fit(X, [0, 1])
+    assert model.predict(X).tolist() == [0, 1]
+    assert_sound(model, X)
+
+
+def test_a_margin_that_leaves_all_numbers_is_refused(blobs):
+    X, y = blobs
+    with pytest.raises(ValueError, match="LMNN came to numbers that are not finite, .* scale the features first"):
+        protolearn.LMNN(margin=1e300, max_iter=5).fit(X.astype(np.float32), y)
+
+
+@pytest.mark.parametrize("name", ["lmnn", "lamalvq"])
+def test_a_decomposition_that_fails_is_said_in_a_sentence(name, monkeypatch, blobs):
+    def fails(*_, **__):
+        raise np.linalg.LinAlgError("Eigenvalues did not converge")
+
+    monkeypatch.setattr(f"protolearn.estimators.{name}.solve_large_margin", fails)
+    model = {"lmnn": protolearn.LMNN(), "lamalvq": protolearn.LaMaLVQ(rounds=1, random_state=0)}[name]
+    with pytest.raises(ValueError, match="came to numbers that are not finite, .* scale the features first"):
+        model.fit(*blobs)
+
+
+def test_prototypes_that_leave_float32_are_not_kept(monkeypatch, blobs):
+    """A number that float64 holds while learning, and float32 does not."""
+    X, y = (1e30 * blobs[0]).astype(np.float32), blobs[1]
+
+    def far(start, *_):
+        return Solution(start.moved(1e9 * start.positions, start.theta))
+
+    monkeypatch.setattr("protolearn.estimators.learning.SOLVERS", {"online": far})
+    with pytest.warns(ConvergenceWarning, match="Learning diverged: prototypes or weights went beyond"):
+        model = LOGM(random_state=0).fit(X, y)
+    assert_sound(model, X)
+
+
+def test_a_start_whose_weights_overflow_is_refused():
+    X = np.random.default_rng(0).normal(size=(20, 3)).astype(np.float32) * np.float32([1e-20, 1e12, 1.0])
+    with pytest.raises(ValueError, match="The first weights of LPD overflow float32, because the features differ"):
+        protolearn.LPD(initial_weights="inverse_std", random_state=0).fit(X, np.arange(20) % 2)
+
+
+def test_weights_whose_squares_leave_all_numbers_are_not_kept(monkeypatch, blobs):
+    def heavy(start, *_):
+        return Solution(start.moved(start.positions, 1e200 * start.theta))
+
+    monkeypatch.setattr("protolearn.estimators.learning.SOLVERS", {"online": heavy})
+    with pytest.warns(ConvergenceWarning, match="Learning diverged: prototypes or weights went beyond"):
+        model = LOGM(metric="squared_relevance", random_state=0).fit(*blobs)
+    assert np.isfinite(model.relevances_).all()
+    assert_sound(model, blobs[0])
 
 
 def test_streams_say_what_they_need(blobs):

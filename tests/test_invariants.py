@@ -10,6 +10,7 @@ from sklearn.base import clone
 import protolearn
 from problems import ENGINE, LEARNERS
 from protolearn import GLVQ, GMLVQ, LOGM, RSLVQ, PrototypeClassifier
+from protolearn.data import TrainingSet
 
 FAST = {"max_iter": 15, "random_state": 0}
 
@@ -174,3 +175,15 @@ def test_gmlvq_transform_is_the_map(blobs):
     assert model.omega_.shape == (2, 4)
     assert np.sum(model.omega_**2) == pytest.approx(1.0)
     assert list(model.get_feature_names_out()) == ["gmlvq0", "gmlvq1"]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_order_of_whole_numbers_does_not_depend_on_where_the_rows_stand(dtype):
+    """Their bits end in zeros: a product of them with a factor of 64 bits keeps few."""
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, 3, size=(500, 3)).astype(dtype), np.zeros(500, dtype=np.int64)
+    orders = [np.arange(500), rng.permutation(500)]
+    found = [TrainingSet(X[order], y[order], None, 1) for order in orders]
+    first, other = (data.rows(data.content_order) for data in found)
+    np.testing.assert_array_equal(first, other)
+    assert np.sum((first[1:] != first[:-1]).any(axis=1)) + 1 == len(np.unique(X, axis=0))

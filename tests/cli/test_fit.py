@@ -269,3 +269,8 @@ def test_the_walk_stops_and_the_rule_of_one_standard_error(iris):
     assert len(points) < 7
     made = [TradeoffPoint(n, 3 * n, a, 0.01) for n, a in ((1, 0.90), (2, 0.95), (3, 0.96), (5, 0.958))]
     assert smallest_within_one_error(made).per_class == 2
+
+
+def test_a_table_with_one_row_a_class_has_no_folds():
+    with pytest.raises(ValueError, match="Every class has one row only.* give the table more rows of each class"):
+        folds_of(pl.DataFrame({"a": [1.0, 2.0]}), np.array(["x", "z"]), Preparation())

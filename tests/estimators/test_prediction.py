@@ -121,3 +121,25 @@ def test_a_number_that_is_not_finite_is_found_without_a_look_at_all_rows_first(m
     for model in models:
         with pytest.raises(ValueError, match="Input X contains (NaN|infinity)"):
             model.predict(X)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("link", ["difference", "relative_sigmoid", "relative", "power"])
+def test_the_largest_probability_is_the_class_of_predict(dtype, link):
+    """Prototypes a rounding apart: distances, and probabilities even more so, are equal where predict still decides."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3)).astype(dtype)
+    near = np.repeat(X[:20], 2, axis=0)
+    near[1::2] += rng.choice([-1, 1], size=near[1::2].shape) * 3 * np.finfo(dtype).eps
+    model = NearestPrototype(init=(near, np.arange(40) % 3)).fit(X, np.arange(200) % 3)
+    model._link_and_slope = lambda: (link, 1e-3)
+    P = model.predict_proba(X)
+    np.testing.assert_array_equal(P.argmax(axis=1), model.predict(X))
+    np.testing.assert_allclose(P.sum(axis=1), 1.0)
+    assert P.max() <= 1.0
+
+
+def test_probabilities_change_places_where_rounding_led_another_class():
+    P = prediction.led_by(np.array([[0.5, 0.5], [0.6, 0.4], [1.0, 0.0], [0.2, 0.8]]), np.array([1, 1, 1, 1]))
+    np.testing.assert_array_equal(P.argmax(axis=1), 1)
+    np.testing.assert_allclose(P, [[0.5, 0.5], [0.4, 0.6], [0.0, 1.0], [0.2, 0.8]])

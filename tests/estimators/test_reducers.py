@@ -1,5 +1,7 @@
 """Reducers in the hands of users: pipelines, containers, bad input."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -7,11 +9,13 @@ import pytest
 from imblearn.pipeline import Pipeline
 from scipy import sparse
 from sklearn.datasets import load_iris
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import StandardScaler
 
+import protolearn
 from protolearn import ChenCondensing, HartCondensing, MixtGauss, WilsonEditing
 
 SELECTORS = [WilsonEditing(), HartCondensing()]
@@ -126,3 +130,56 @@ def test_one_class_is_refused(reducer, iris):
 def test_two_samples_are_enough(reducer):
     X, y = np.array([[0.0], [1.0]]), np.array(["a", "b"])
     np.testing.assert_array_equal(reducer.fit(X, y).predict(X), y)
+
+
+def read_only(X):
+    X = X.copy()
+    X.flags.writeable = False
+    return X
+
+
+def mapped(X, folder):
+    path = folder / "X.npy"
+    np.save(path, X)
+    return np.load(path, mmap_mode="r")
+
+
+@pytest.mark.parametrize("name", sorted(set(protolearn.__all__) - {"save", "load"}))
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n_features", [3, 20])
+def test_every_layout_of_the_same_rows_gives_the_same_model(name, dtype, n_features, tmp_path):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, n_features)).astype(dtype), np.arange(60) % 3
+    X[:, 0] += 2 * y
+    short = {"max_iter": 3, "rounds": 1, "epochs": 2, "random_state": 0}
+    kind = getattr(protolearn, name)
+
+    def answer(rows):
+        model = kind(**{key: value for key, value in short.items() if key in kind().get_params()})
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            return model.fit(rows, y).transform(rows) if name == "LMNN" else model.fit(rows, y).predict_proba(rows)
+
+    usual = answer(X)
+    wide = np.repeat(X, 2, axis=1)
+    layouts = [read_only(X), np.asfortranarray(X), read_only(np.asfortranarray(X)), wide[:, ::2], X[::-1][::-1]]
+    layouts += [mapped(X, tmp_path), pd.DataFrame(X)]
+    if name != "LMNN":
+        layouts.append(sparse.csr_array(X))
+        frozen = sparse.csr_array(X)
+        for part in (frozen.data, frozen.indices, frozen.indptr):
+            part.flags.writeable = False
+        layouts.append(frozen)
+    for rows in layouts:
+        np.testing.assert_allclose(answer(rows), usual, rtol=1e-3 if dtype == np.float32 else 1e-7, atol=1e-5)
+
+
+@pytest.mark.parametrize("n_features", [15, 16, 25, 60])
+@pytest.mark.parametrize("method", ["wilson", "repeated", "multi"])
+def test_editing_takes_read_only_rows_of_any_width(n_features, method):
+    X = read_only(np.random.default_rng(0).normal(size=(60, n_features)))
+    y = np.arange(60) % 2
+    for n_neighbors in (3, "auto"):
+        editing = WilsonEditing(n_neighbors, method=method, random_state=0)
+        kept = editing.fit(X, y).sample_indices_
+        np.testing.assert_array_equal(kept, editing.fit(X.copy(), y).sample_indices_)

@@ -24,6 +24,7 @@ from protolearn.export.model_file import ModelFileError, dumps, loads
 from protolearn.losses import LOSSES
 from protolearn.metrics.omega import Omega
 from protolearn.selection.srm import StructuralRiskSelector
+from protolearn.tables.preparation import Preparation
 
 SHORT = {"max_iter": 5, "rounds": 2, "epochs": 2, "random_state": 0}
 
@@ -376,6 +377,98 @@ def test_500_mutated_values_with_a_right_checksum(content, blobs):
         except ModelFileError:
             refused += 1
     assert refused > 100
+
+
+def chest(name, X, y):
+    """A fitted model of each kind that a file may hold."""
+    models = {
+        "LOGM": LOGM(2, metric="relevance", max_iter=2, random_state=0),
+        "GMLVQ": protolearn.GMLVQ(max_iter=2, random_state=0),
+        "LPD": LPD(2, max_iter=2, random_state=0),
+        "Learn1NN": Learn1NN(max_iter=2, random_state=0),
+        "LaMaLVQ": LaMaLVQ(rounds=1, epochs=1, max_iter=2, random_state=0),
+        "MixtGauss": MixtGauss(2, classify_by="mixture", random_state=0),
+        "HartCondensing": protolearn.HartCondensing(),
+        "LMNN": LMNN(max_iter=2),
+        "Pipeline": make_pipeline(StandardScaler(), MinMaxScaler(), LOGM(max_iter=2, random_state=0)),
+        "Preparation": make_pipeline(Preparation(), NearestPrototype()),
+        "StructuralRiskSelector": StructuralRiskSelector(LOGM(max_iter=2, random_state=0), n_prototypes=(1, 2)),
+    }
+    return fitted(models[name], X, np.minimum(y, 1) if name == "StructuralRiskSelector" else y)
+
+
+def array_values(value):
+    """The array in an entry of a file, and what it is written as."""
+    return np.frombuffer(base64.b64decode(value["array"]), dtype=value["dtype"]).reshape(value["shape"])
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "LOGM",
+        "GMLVQ",
+        "LPD",
+        "Learn1NN",
+        "LaMaLVQ",
+        "MixtGauss",
+        "HartCondensing",
+        "LMNN",
+        "Pipeline",
+        "Preparation",
+        "StructuralRiskSelector",
+    ],
+)
+def test_what_loads_after_a_change_predicts(name, blobs):
+    """Entries removed, replaced and swapped, numbers of arrays made odd, all under a right checksum."""
+    X, y = blobs
+    X = pd.DataFrame(X, columns=list("abcd")) if name == "Preparation" else X
+    model = chest(name, X, y)
+    content = dumps(model)
+    rng = np.random.default_rng(0)
+
+    def places(value, path=()):
+        if isinstance(value, dict | list):
+            for key in value if isinstance(value, dict) else range(len(value)):
+                yield (*path, key)
+                yield from places(value[key], (*path, key))
+
+    known = list(places(json.loads(content)["model"], ("model",)))
+    odd = [None, 0, -1, 1e308, "x", [], {}, {"float": "nan"}, {"float": "inf"}]
+    n_loaded = n_refused = 0
+    for number in range(300):
+        value = json.loads(content)
+        path = known[number % len(known)] if number < len(known) else known[rng.integers(len(known))]
+        holder = value
+        for key in path[:-1]:
+            holder = holder[key]
+        here, kind = holder[path[-1]], rng.integers(3)
+        if kind == 0:
+            del holder[path[-1]]
+        elif kind == 1 and isinstance(here, dict) and isinstance(here.get("array"), str):
+            changed = array_values(here).copy()
+            if changed.dtype.kind == "f" and changed.size:
+                changed.flat[rng.integers(changed.size)] = rng.choice([np.nan, np.inf, 1e30, -1.0, 0.0])
+            here["array"] = base64.b64encode(changed.tobytes()).decode()
+        else:
+            holder[path[-1]] = odd[rng.integers(len(odd))]
+        try:
+            found = loads(resealed(content, lambda old, new=value: (old.clear(), old.update(new))))
+        except ModelFileError:
+            n_refused += 1
+            continue
+        n_loaded += 1
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            if name == "Preparation":
+                # Another name of a column is the model of another table.
+                X = X.set_axis(getattr(found, "feature_names_in_", X.columns), axis=1)
+            if hasattr(found, "predict"):
+                assert np.isin(found.predict(X), [0, 1, 2]).all()
+                assert np.isfinite(found.predict_proba(X)).all()
+            else:
+                assert np.isfinite(found.transform(X)).all()
+    assert n_refused > 50
+    assert n_loaded > 10
 
 
 def test_the_array_format_can_be_read_with_json_and_base64_alone(content, blobs):

@@ -74,11 +74,22 @@ def test_digits_where_imbalanced_learn_gets_88_percent():
     assert len(fitted.sample_indices_) < 180
 
 
-def test_contradictory_twins_end_and_both_classes_stay():
-    X = np.array([[0.0], [0.0], [1.0], [1.0], [1.0]])
-    y = np.array([0, 1, 0, 1, 1])
-    fitted = HartCondensing().fit(X, y)
-    assert set(fitted.prototype_labels_[fitted.prototypes_[:, 0] == 1]) == {0, 1}
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("shuffle", [True, False])
+def test_equal_rows_of_several_classes_are_wrong_as_rarely_as_possible(dtype, container, shuffle):
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, 3, size=(60, 2)).astype(dtype), rng.integers(0, 3, size=60)
+    least = 60 - sum(np.bincount(y[(point == X).all(axis=1)]).max() for point in np.unique(X, axis=0))
+    with pytest.warns(UserWarning, match=f"{least} of the 60 samples equal others of another class"):
+        fitted = HartCondensing(shuffle=shuffle, random_state=0).fit(container(X), y)
+    assert (fitted.predict(container(X)) != y).sum() == least > 0
+
+
+def test_equal_rows_of_two_classes_with_a_draw_get_the_first():
+    with pytest.warns(UserWarning, match="1 of the 3 samples"):
+        fitted = HartCondensing().fit([[0.0], [-0.0], [1.0]], [1, 0, 1])
+    assert fitted.predict([[0.0], [1.0]]).tolist() == [0, 1]
 
 
 def test_editing_first_keeps_a_consistent_part_of_the_edited_set():

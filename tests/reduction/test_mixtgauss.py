@@ -167,6 +167,19 @@ def test_mixture_rule_is_bayes_rule():
     assert fitted.score(data.X, data.y) > MixtGauss(1).fit(data.X, data.y).score(data.X, data.y) + 0.2
 
 
+@pytest.mark.parametrize("classify_by", ["prototypes", "mixture"])
+@pytest.mark.parametrize("n_prototypes", [1, 3])
+def test_one_row_gets_the_class_of_predict(classify_by, n_prototypes, iris):
+    X, y = iris
+    fitted = MixtGauss(n_prototypes, classify_by=classify_by, random_state=0).fit(X, y)
+    classify = fitted.row_classifier()
+    assert [classify(row) for row in X] == fitted.predict(X).tolist()
+    with pytest.raises(ValueError, match="4 features"):
+        classify(X[0, :3])
+    with pytest.raises(ValueError, match="not finite"):
+        classify([np.nan, 0.0, 0.0, 0.0])
+
+
 def test_each_prototype_is_the_centre_of_its_samples():
     X, y = make_blobs(300, centers=[[0, 0], [10, 0], [0, 10], [10, 10]], random_state=0)
     fitted = MixtGauss(2, init="kmeans", stopping="likelihood", random_state=0).fit(X, y // 2)

@@ -93,9 +93,31 @@ def _pool() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(max_workers=max(os.cpu_count() or 1, 1), thread_name_prefix="protolearn")
 
 
-# The threads of a process do not live on in its fork.
+_FORKED: list[bool] = []
+
+
+def _after_fork() -> None:
+    """The threads of a process do not live on in its fork."""
+    _pool.cache_clear()
+    _FORKED.append(True)
+
+
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_pool.cache_clear)
+    os.register_at_fork(after_in_child=_after_fork)
+
+
+def one_thread() -> AbstractContextManager:
+    """A context in which OpenMP and BLAS use one thread each."""
+    return _controller().limit(limits=1)
+
+
+def no_threads_in_forks() -> AbstractContextManager:
+    """A context in which a forked process uses one thread, and any other process as many as it likes.
+
+    GNU's OpenMP keeps its threads between loops. A forked process inherits the record of these threads but not the
+    threads, and waits for them for ever in its first loop on several threads. A loop on one thread never asks for them.
+    """
+    return one_thread() if _FORKED else nullcontext()
 
 
 def in_threads(function: Callable[[Any], Any], items: Iterable[Any], threads: int) -> list[Any]:

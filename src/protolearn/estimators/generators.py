@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from functools import partial
+from math import isfinite
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from scipy.special import logsumexp, softmax
-from sklearn.utils import check_random_state
+from scipy.special import softmax
+from sklearn.utils.validation import check_is_fitted
 
-from protolearn.core.parameters import check_choice, check_count, check_number
+from protolearn.core.parameters import check_choice, check_count, check_number, check_random
 from protolearn.data import Samples, TrainingSet, row_blocks
 from protolearn.estimators.blocked import in_blocks
 from protolearn.estimators.documentation import documented
+from protolearn.estimators.prediction import TOO_LARGE, led_by
 from protolearn.estimators.reducing import Generator
 from protolearn.estimators.start import begin_on
 from protolearn.initializers import INITIALIZERS, prototype_counts
@@ -29,6 +32,7 @@ from protolearn.reduction.mixtgauss import (
     class_data,
     distinct_rows_of_classes,
     fit_mixtures,
+    log_joint,
 )
 
 _STANDS_FOR = """    sample_prototypes_ : array of shape (n_samples,)
@@ -36,6 +40,10 @@ _STANDS_FOR = """    sample_prototypes_ : array of shape (n_samples,)
     reduction_ : float
         Share of the samples removed.
 """
+
+
+# A start this many ranges of the data away has left it.
+_MOST_RANGES = 1e3
 
 
 @documented
@@ -194,8 +202,8 @@ class MixtGauss(Generator):
 
     def _check_parameters(self) -> None:
         check_choice("init", self.init, ("centroid", *INITIALIZERS))
-        check_number("disturbance", self.disturbance, above=0)
-        check_number("initial_spread", self.initial_spread, above=0)
+        check_number("disturbance", self.disturbance, above=0, at_most=_MOST_RANGES)
+        check_number("initial_spread", self.initial_spread, above=0, at_most=_MOST_RANGES)
         check_choice("literal_variance", self.literal_variance, (True, False))
         check_choice("range_of", self.range_of, ("class", "all"))
         check_choice("stopping", self.stopping, STOPPING)
@@ -225,7 +233,7 @@ class MixtGauss(Generator):
         """
         self._check_parameters()
         data = self._samples(X, y, sample_weight)
-        self._reduce(data, check_random_state(self.random_state))
+        self._reduce(data, check_random(self.random_state))
         if not data.in_memory:
             return self
         weight = np.asarray(1.0 if sample_weight is None else sample_weight, dtype=np.float64)
@@ -290,19 +298,51 @@ class MixtGauss(Generator):
         """The means of the Gaussians: the prototypes."""
         return self.prototypes_
 
-    def _log_joint(self, X: Any) -> np.ndarray:
-        """ln P(c) P(x | c) for each row and class."""
-        X = self._check_rows(X)
+    def _mixtures(self) -> list[Mixture]:
+        """The fitted mixture of each class."""
         codes = np.searchsorted(self.classes_, self.prototype_labels_)
-        mixtures = [
+        return [
             Mixture(self._means[codes == code], self.variances_[codes == code], self.priors_[codes == code])
             for code in range(len(self.classes_))
         ]
+
+    def _log_joint(self, X: Any) -> np.ndarray:
+        """ln P(c) P(x | c) for each row and class."""
+        X = self._check_rows(X)
+        mixtures = self._mixtures()
         result = np.empty((X.shape[0], len(self.classes_)))
-        for rows, block in row_blocks(X, len(codes), np.float64):
-            for code, mixture in enumerate(mixtures):
-                result[rows, code] = logsumexp(mixture.log_densities(block), axis=1)
-        return result + np.log(self.class_prior_)
+        with np.errstate(over="ignore", invalid="ignore"):
+            for rows, block in row_blocks(X, len(self.prototypes_), np.float64):
+                result[rows] = log_joint(mixtures, self.class_prior_, block)
+        if not np.isfinite(result.max(axis=1)).all():
+            raise ValueError(TOO_LARGE)
+        return result
+
+    def row_classifier(self) -> Callable[[Any], Any]:
+        """A function of one row that returns its class, as `predict` does; what is learned later does not change it.
+
+        Returns
+        -------
+        classify : callable taking an array-like of shape (n_features,) and returning a label
+        """
+        if self.classify_by == "prototypes":
+            return super().row_classifier()
+        check_is_fitted(self)
+        mixtures, class_prior, classes = self._mixtures(), self.class_prior_.copy(), self.classes_
+        n_features = self.n_features_in_
+
+        def classify(row: Any) -> Any:
+            x = np.asarray(row, dtype=np.float64)
+            if x.shape != (n_features,):
+                raise ValueError(f"A row has {n_features} features here; got an array of shape {x.shape}.")
+            with np.errstate(over="ignore", invalid="ignore"):
+                scores = log_joint(mixtures, class_prior, x[None])[0]
+            best = scores.argmax()
+            if not isfinite(scores[best]):
+                raise ValueError("The row holds a number that is not finite, or too large to square; clean it first.")
+            return classes[best]
+
+        return classify
 
     @in_blocks("labels")
     def predict(self, X: Any) -> np.ndarray:
@@ -333,7 +373,10 @@ class MixtGauss(Generator):
         -------
         probabilities : ndarray of shape (n_samples, n_classes)
         """
-        return super().predict_proba(X) if self.classify_by == "prototypes" else softmax(self._log_joint(X), axis=1)
+        if self.classify_by == "prototypes":
+            return super().predict_proba(X)
+        scores = self._log_joint(X)
+        return led_by(softmax(scores, axis=1), scores.argmax(axis=1))
 
     @in_blocks("scores")
     def decision_function(self, X: Any) -> np.ndarray:

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import StratifiedShuffleSplit
-from sklearn.utils import check_random_state
 
-from protolearn.core.parameters import check_choice, check_count, check_number
+from protolearn.core.parameters import check_choice, check_count, check_number, check_random
 from protolearn.core.prototypes import PrototypeSet
 from protolearn.core.schedules import constant
 from protolearn.data import TrainingSet
+from protolearn.data.ranges import check_finite, finite_or_refused
 from protolearn.estimators.documentation import documented
 from protolearn.estimators.learning import mean_nearest_distance
 from protolearn.estimators.start import PrototypeBase
@@ -199,17 +199,19 @@ class LaMaLVQ(PrototypeBase):
         self._check_parameters()
         metric = self._make_metric()
         data = self._training_set(X, y, None)
-        random = check_random_state(self.random_state)
+        random = check_random(self.random_state)
         dtype = data.X.dtype
         data = TrainingSet(data.rows(slice(None)).astype(np.float64), data.y, None, data.n_classes)
         data, held_out = self._hold_out(data, random)
         run = _Run(self, data, held_out, metric, self._start(data, metric, random), random)
         line = ProgressLine(type(self).__name__, self.rounds) if self.verbose else None
-        for number in range(1, self.rounds + 1):
-            run.position()
-            run.solve()
-            if line is not None:
-                line.epoch(number, run.history.cost[-1])
+        with finite_or_refused(type(self).__name__):
+            for number in range(1, self.rounds + 1):
+                run.position()
+                run.solve()
+                if line is not None:
+                    line.epoch(number, run.history.cost[-1])
+            check_finite(run.prototypes.positions.astype(dtype), run.prototypes.theta)
         if line is not None:
             line.end()
         if run.message:

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 
-from protolearn.core.parameters import check_choice, check_count, check_number
+from protolearn.core.parameters import check_choice, check_count, check_number, check_random
 from protolearn.core.prototypes import PrototypeSet
 from protolearn.core.schedules import annealed, as_schedule
 from protolearn.core.threads import one_blas_thread
 from protolearn.data import Samples, TrainingSet
+from protolearn.data.ranges import LARGEST
+from protolearn.data.training_set import largest_number
 from protolearn.estimators.blocked import warn_of_sorted_rows
 from protolearn.estimators.start import PrototypeBase
 from protolearn.losses import Loss
@@ -54,6 +56,16 @@ def distance_scale(start: PrototypeSet, data: Samples, metric: Metric) -> tuple[
     """cov, the mean squared Euclidean distance to the nearest start (LOGM 6.2), and the largest under the metric."""
     cov, largest = mean_nearest_distance(start, data, METRICS["euclidean"])
     return cov, max(largest, mean_nearest_distance(start, data, metric)[1]) if metric.adaptive else largest
+
+
+def _in_range(prototypes: PrototypeSet, metric: Metric, dtype: np.dtype) -> bool:
+    """Whether distances to the prototypes can be computed, and the positions be kept in a number type."""
+    largest = min(LARGEST, float(np.finfo(dtype).max))
+    with np.errstate(over="ignore"):
+        weights = metric.weights(prototypes)
+    parts = (prototypes.theta,) if weights is None else (prototypes.theta, weights)
+    finite = all(np.isfinite(part).all() for part in parts)
+    return finite and largest_number(prototypes.positions) <= largest
 
 
 class LearningClassifier(PrototypeBase):
@@ -129,6 +141,11 @@ class LearningClassifier(PrototypeBase):
                 "learn_prototypes=False leaves nothing to learn under the Euclidean metric; choose another metric, or "
                 "NearestPrototype."
             )
+        if not self.learn_prototypes and self.metric_learning_rate == 0:
+            raise ValueError(
+                "learn_prototypes=False and metric_learning_rate=0 leave nothing to learn; raise metric_learning_rate, "
+                "or choose NearestPrototype."
+            )
         return loss, metric
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None):
@@ -152,13 +169,16 @@ class LearningClassifier(PrototypeBase):
     def _fit(self, X: Any, y: Any, sample_weight: Any, held_out: tuple[Any, Any] | None = None):
         loss, metric = self._check_parameters()
         data = self._samples(X, y, sample_weight)
-        random = check_random_state(self.random_state)
+        random = check_random(self.random_state)
         data, validation = self._hold_out(data, held_out, random)
         goes_on = self.warm_start and hasattr(self, "prototypes_")
-        start = self._current_set(data, metric) if goes_on else self._start(data, metric, random)
         # Only steps from sample to sample are watched for running away.
         watched = metric if self.solver == "online" else METRICS["euclidean"]
-        self._scale, self._largest_distance = distance_scale(start, data, watched)
+        # A start whose weights overflow is refused before the first step.
+        with np.errstate(over="ignore", invalid="ignore"):
+            start = self._current_set(data, metric) if goes_on else self._start(data, metric, random)
+            self._scale, self._largest_distance = distance_scale(start, data, watched)
+        self._check_start(start, metric, data)
         solution = self._solve(loss, metric, start, data, random, max_iter=self.max_iter, validation=validation)
         self._store(solution, loss, metric, data.input_dtype)
         self._steps = solution.n_steps
@@ -167,6 +187,13 @@ class LearningClassifier(PrototypeBase):
         if solution.interrupted:
             raise KeyboardInterrupt("fit was interrupted; the model holds the prototypes of that moment")
         return self
+
+    def _check_start(self, start: PrototypeSet, metric: Metric, data: Samples) -> None:
+        if not _in_range(start, metric, data.input_dtype):
+            raise ValueError(
+                f"The first weights of {type(self).__name__} overflow {data.input_dtype}, because the features differ "
+                "too much in size; scale the features first, for example by StandardScaler."
+            )
 
     def _hold_out(
         self, data: Samples, given: tuple[Any, Any] | None, random: np.random.RandomState
@@ -207,8 +234,9 @@ class LearningClassifier(PrototypeBase):
             raise ValueError(f"y holds class {unknown!s}, which is not in `classes` of the first partial_fit.")
         data = TrainingSet(X, codes, self._with_class_weight(weight, codes), len(self.classes_))
         if first:
-            self._stream_random = check_random_state(self.random_state)
+            self._stream_random = check_random(self.random_state)
             start = self._start(data, metric, self._stream_random)
+            self._check_start(start, metric, data)
             self._steps, self._rates = 0, None
             self._scale, self._largest_distance = distance_scale(start, data, metric)
         else:
@@ -319,11 +347,18 @@ class LearningClassifier(PrototypeBase):
         if solve is rounds:
             warn_of_sorted_rows(self.classes_, self._blocks_of_classes)
         try:
-            with one_blas_thread():
+            # A step too far is answered by a shorter one, or by a message.
+            with one_blas_thread(), np.errstate(over="ignore", invalid="ignore", divide="ignore"):
                 solution = solve(start, data, objective, plan)
         finally:
             if line is not None:
                 line.end()
+        if not _in_range(solution.prototypes, metric, data.input_dtype):
+            message = (
+                "Learning diverged: prototypes or weights went beyond all numbers that distances can be computed of. "
+                "Those of the start are kept; choose smaller rates or a smaller regularization, or scale the features."
+            )
+            solution = replace(solution, prototypes=start, message=message)
         if solution.message:
             warnings.warn(solution.message, ConvergenceWarning, stacklevel=3)
         return solution

@@ -12,8 +12,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from protolearn.core.parameters import check_choice, check_count, check_number
+from protolearn.core.parameters import as_numbers, check_choice, check_count, check_number
 from protolearn.data import class_codes
+from protolearn.data.ranges import check_finite, check_range, finite_or_refused, size_and_spread
 from protolearn.solvers.large_margin import METRIC_SOLVERS, solve_large_margin
 from protolearn.solvers.progress import ProgressLine
 from protolearn.solvers.triples import TripleProblem
@@ -146,6 +147,7 @@ class LMNN(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self._check_parameters()
         X, y = validate_data(self, X, y, dtype=[np.float64, np.float32], ensure_min_samples=2)
         check_classification_targets(y)
+        check_range("X", *size_and_spread(X), X.dtype)
         classes, codes = class_codes(y)
         if len(classes) < 2:
             raise ValueError(f"LMNN needs two classes to keep apart; y has one class, {classes[0]!s}.")
@@ -153,7 +155,8 @@ class LMNN(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             raise ValueError("LMNN pulls samples of one class together, and no class of y has two samples; add some.")
         dtype = X.dtype
         X = X.astype(np.float64, copy=False)
-        omega = self._start(X, codes)
+        with finite_or_refused(type(self).__name__):
+            omega = self._start(X, codes)
         near = np.eye(X.shape[1]) if isinstance(self.init, str) else omega
         numbers = {"margin": self.margin, "pull": 1.0 - self.push_pull, "push": self.push_pull}
         problem = TripleProblem.among_points(X, codes, self.n_neighbors, **numbers)
@@ -162,15 +165,17 @@ class LMNN(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.n_iter_ = 0
         for _ in range(self.n_rounds):
             problem = problem.with_targets(near)
-            found = solve_large_margin(
-                problem,
-                omega,
-                solver=self.solver,
-                max_iter=self.max_iter,
-                tol=self.tol,
-                invader_interval=self.invader_interval,
-                watch=None if line is None else line.epoch,
-            )
+            with finite_or_refused(type(self).__name__):
+                found = solve_large_margin(
+                    problem,
+                    omega,
+                    solver=self.solver,
+                    max_iter=self.max_iter,
+                    tol=self.tol,
+                    invader_interval=self.invader_interval,
+                    watch=None if line is None else line.epoch,
+                )
+                check_finite(found.omega.astype(dtype))
             omega = near = found.omega
             self.loss_curve_ += found.cost_curve
             self.n_iter_ += found.n_iter
@@ -190,9 +195,13 @@ class LMNN(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """Omega before learning."""
         d = X.shape[1]
         if not isinstance(self.init, str):
-            omega = np.asarray(self.init, dtype=np.float64)
+            omega = as_numbers(self.init)
+            if omega is None or omega.ndim != 2:
+                raise ValueError(
+                    f"init must be one of {', '.join(_STARTS)}, or a matrix with {d} columns; got {self.init!r:.80}."
+                )
             wanted = (len(omega) if self.n_components is None else self.n_components, d)
-            if omega.ndim != 2 or omega.shape != wanted or not np.isfinite(omega).all():
+            if omega.shape != wanted or not np.isfinite(omega).all():
                 raise ValueError(f"init must hold finite numbers and have shape {wanted}; got {omega.shape}.")
             return omega
         rows = d if self.n_components is None else self.n_components
@@ -222,7 +231,13 @@ class LMNN(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
-        return X @ self.components_.T.astype(X.dtype, copy=False)
+        with np.errstate(over="ignore", invalid="ignore"):
+            mapped = X @ self.components_.T.astype(X.dtype, copy=False)
+        if not np.isfinite(mapped).all():
+            raise ValueError(
+                "X holds numbers too large to map: they lie far outside the training set; check their unit."
+            )
+        return mapped
 
     def mahalanobis_matrix(self) -> np.ndarray:
         """Lambda = Omega'Omega, the matrix of the learned squared distance (x - z)' Lambda (x - z).

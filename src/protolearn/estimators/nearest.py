@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
 
+from protolearn.core.parameters import check_random
 from protolearn.data import Samples
 from protolearn.estimators.documentation import documented
 from protolearn.estimators.start import PrototypeBase
@@ -59,7 +59,7 @@ class NearestPrototype(PrototypeBase):
         """
         metric = self._make_metric()
         data = self._samples(X, y, sample_weight)
-        start = self._start(data, metric, check_random_state(self.random_state))
+        start = self._start(data, metric, check_random(self.random_state))
         self.prototypes_ = start.positions.astype(data.input_dtype, copy=False)
         self.prototype_labels_ = self.classes_[start.labels]
         self._theta = start.theta if self.metric_parameters is None else self._given_theta(metric, start.theta, data)

@@ -23,6 +23,7 @@ from protolearn.metrics.base import ROUNDING, nearest_labels, squared_lengths
 # Larger than where learning reads rows: an epoch keeps its prototypes in cache beside a block, a prediction does not.
 # Two threads take turns in the Python between two blocks: with blocks of a quarter they need half as long again.
 _BLOCK_BYTES = 1 << 21
+TOO_LARGE = "X holds numbers too large to square: they lie far outside the training set; check their unit."
 # Distances from which the nearest is found without computing them: below, predict_proba and predict round alike.
 _WORTH_FORMS = 1_000_000
 
@@ -43,6 +44,21 @@ def _by_forms(
     if len(doubtful):
         codes[doubtful] = prototypes.labels[metric.nearest(block[doubtful], prototypes)]
     return True
+
+
+def led_by(probabilities: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """The probabilities with the largest of each row at its class in `codes`.
+
+    Rounding can make equals of the first two of a row, or take the second for the first: the two change places, and
+    the first gets one unit in the last place more.
+    """
+    doubtful = np.flatnonzero(probabilities.argmax(axis=1) != codes)
+    leading, wanted = probabilities[doubtful].argmax(axis=1), codes[doubtful]
+    largest = probabilities[doubtful, leading]
+    probabilities[doubtful, leading] = probabilities[doubtful, wanted]
+    # Above one half nothing else can be as large.
+    probabilities[doubtful, wanted] = np.where(largest > 0.5, largest, np.nextafter(largest, 1.0))
+    return probabilities
 
 
 class NearestPrototypeMixin:
@@ -103,11 +119,16 @@ class NearestPrototypeMixin:
             if not np.isfinite(D).all():
                 # Squares of this block overflow float32.
                 D = metric.distances(block.astype(np.float64), prototypes.astype(np.dtype(np.float64)))
+        if not np.isfinite(D).all():
+            raise ValueError(TOO_LARGE)
         return D
 
     def _class_distances(self, X: Any) -> np.ndarray:
         """Squared distance to the nearest prototype of each class; infinite for a class that has none yet."""
-        X = self._check_rows(X)
+        return self._checked_class_distances(self._check_rows(X))
+
+    def _checked_class_distances(self, X: Any) -> np.ndarray:
+        """The same of checked rows."""
         result = np.full((X.shape[0], len(self.classes_)), np.inf)
         for rows, D, prototypes in self._blocks_of_distances(X):
             codes, first = np.unique(prototypes.labels, return_index=True)
@@ -150,7 +171,10 @@ class NearestPrototypeMixin:
                     if _by_forms(block, metric, prototypes, forms, codes[rows]):
                         return
                     self._check_finite(block)
-                codes[rows] = prototypes.labels[metric.nearest(block, prototypes)]
+                nearest = metric.nearest(block, prototypes)
+            if (nearest < 0).any():
+                raise ValueError(TOO_LARGE)
+            codes[rows] = prototypes.labels[nearest]
 
         blocks = row_slices(X.shape[0], max(len(prototypes), X.shape[1]), dtype.itemsize, _BLOCK_BYTES)
         threads = threads_for(X.shape[0] * prototypes.work)
@@ -211,7 +235,9 @@ class NearestPrototypeMixin:
         -------
         probabilities : ndarray of shape (n_samples, n_classes)
         """
-        return class_probabilities(self._class_distances(X), *self._link_and_slope())
+        X = self._check_rows(X)
+        probabilities = class_probabilities(self._checked_class_distances(X), *self._link_and_slope())
+        return led_by(probabilities, self._nearest_codes(X))
 
     @in_blocks("scores")
     def decision_function(self, X: Any) -> np.ndarray:
@@ -253,7 +279,10 @@ class DistanceFeaturesMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         codes = np.searchsorted(self.classes_, self.prototype_labels_)
         columns = np.argsort(codes, kind="stable")
         for rows, D, _ in self._blocks_of_distances(X):
-            result[rows, columns] = D
+            with np.errstate(over="ignore"):
+                result[rows, columns] = D
+        if not np.isfinite(result).all():
+            raise ValueError(TOO_LARGE + " Distances have the number type of X: float64 holds larger ones.")
         return result
 
     @property

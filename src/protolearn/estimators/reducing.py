@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils import check_random_state
 
+from protolearn.core.parameters import check_random
 from protolearn.data import Samples, TrainingSet, dense_rows
 from protolearn.estimators.start import CheckedClassifier
 
@@ -34,7 +34,7 @@ class Reducer(CheckedClassifier):
         """
         self._check_parameters()
         data = self._training_set(X, y, None)
-        self._reduce(data, check_random_state(self.random_state))
+        self._reduce(data, check_random(self.random_state))
         return self
 
     def fit_resample(self, X: Any, y: Any) -> tuple[Any, Any]:

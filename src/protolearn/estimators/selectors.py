@@ -14,6 +14,7 @@ from protolearn.data import BlockedSet, TrainingSet, is_dask, row_blocks
 from protolearn.estimators.documentation import documented
 from protolearn.estimators.editing_blocks import edit_blocks
 from protolearn.estimators.reducing import Selector
+from protolearn.initializers.random import distinct_rows
 from protolearn.reduction.hart import consistent_subset
 from protolearn.reduction.wilson import choose_neighbours, edit, multi_edit, repeated_edit
 
@@ -163,9 +164,11 @@ class HartCondensing(Selector):
 
         S = {the first sample}; add each sample that 1-NN on S gets wrong; repeat until none is added
 
-    Hart (1968). Always consistent with `predict`, save where equal rows have different labels. imbalanced-learn's
-    `CondensedNearestNeighbour` is another method: it compares one class at a time with the smallest one, which it keeps
-    whole. Noise is kept too: edit first where classes overlap.
+    Hart (1968). Always consistent with `predict`. Where equal rows have different labels, no rule can get all of them
+    right: the class that most of them have stays, the first class on a draw, and a warning says how many samples are
+    wrong, which is the least possible. imbalanced-learn's `CondensedNearestNeighbour` is another method: it compares
+    one class at a time with the smallest one, which it keeps whole. Noise is kept too: edit first where classes
+    overlap.
 
     Examples
     --------
@@ -193,6 +196,9 @@ class HartCondensing(Selector):
 
     def _reduce(self, data: TrainingSet, random: np.random.RandomState) -> None:
         candidates = self._edited(data, random)
+        right = not_contradicted(data.chosen(candidates))
+        warn_of_contradictions(right)
+        candidates = candidates[right]
         if len(candidates) < data.n_samples:
             edited = TrainingSet(data.X[candidates], data.y[candidates], None, data.n_classes)
         else:
@@ -228,6 +234,31 @@ class HartCondensing(Selector):
             return np.arange(data.n_samples)
         editing = WilsonEditing(self.edit_neighbors, random_state=random)
         return editing.fit(data.X, self.classes_[data.y]).sample_indices_
+
+
+def not_contradicted(data: TrainingSet) -> np.ndarray:
+    """Whether each sample has the class that most of its equals have, the first class on a draw."""
+    alike = TrainingSet(data.X, np.zeros_like(data.y), None, 1, data.number_type)
+    order = alike.content_order
+    first = distinct_rows(alike, order)
+    if len(first) == data.n_samples:
+        return np.ones(data.n_samples, dtype=bool)
+    group = np.empty(data.n_samples, dtype=np.int64)
+    group[order] = np.repeat(np.arange(len(first)), np.diff([*first, data.n_samples]))
+    votes = np.bincount(group * data.n_classes + data.y, minlength=len(first) * data.n_classes)
+    return votes.reshape(-1, data.n_classes).argmax(axis=1)[group] == data.y
+
+
+def warn_of_contradictions(right: np.ndarray) -> None:
+    """Say how many samples have equals of another class."""
+    if right.all():
+        return
+    warnings.warn(
+        f"{np.sum(~right)} of the {len(right)} samples equal others of another class, and no rule can get both right: "
+        "the class that most of the equals have stays. Check these labels, or leave these samples out.",
+        UserWarning,
+        stacklevel=2,
+    )
 
 
 def warn_of_saved(names: np.ndarray) -> None:

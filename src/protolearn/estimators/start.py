@@ -6,14 +6,16 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
-from protolearn.core.parameters import check_choice
+from protolearn.core.parameters import as_numbers, check_choice
 from protolearn.core.prototypes import PrototypeSet
-from protolearn.data import Blocks, Samples, TrainingSet, blocked_set, class_codes, is_dask
+from protolearn.data import Blocks, Samples, TrainingSet, blocked_set, class_codes, dense_rows, is_dask
+from protolearn.data.ranges import check_range, size_and_spread
 from protolearn.data.survey import Survey
 from protolearn.estimators.blocked import block_source, in_blocks_only, note_columns, score_by_blocks
 from protolearn.estimators.prediction import DistanceFeaturesMixin, NearestPrototypeMixin
@@ -43,6 +45,7 @@ class CheckedClassifier(NearestPrototypeMixin, ClassifierMixin, BaseEstimator):
             self, X, y, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=1
         )
         check_classification_targets(y)
+        check_range("X", *size_and_spread(X), X.dtype)
         weight = _check_weight(sample_weight, X.shape[0])
         if weight is not None and (weight == 0).any():
             X, y, weight = X[weight > 0], y[weight > 0], weight[weight > 0]
@@ -56,6 +59,7 @@ class CheckedClassifier(NearestPrototypeMixin, ClassifierMixin, BaseEstimator):
             return self._training_set(X, y, sample_weight)
         source = block_source(X, y, sample_weight)
         data, survey = blocked_set(source, self._weights_of_classes)
+        check_range("X", survey.largest, survey.largest)
         self._check_classes(survey.classes)
         note_columns(self, source, data.n_features)
         self.classes_ = survey.classes
@@ -100,6 +104,7 @@ class CheckedClassifier(NearestPrototypeMixin, ClassifierMixin, BaseEstimator):
             by_class = compute_class_weight(chosen, classes=classes, y=classes)
         if not (by_class > 0).all():
             raise ValueError("class_weight must be above zero for every class; leave out the rows of a class instead.")
+        check_range("class_weight", float(np.max(by_class)), float(np.max(by_class)))
         return by_class
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
@@ -165,8 +170,13 @@ class PrototypeBase(DistanceFeaturesMixin, CheckedClassifier):
         return metric.start(positions, labels, data)
 
     def _check_given(self, positions: Any, names: Any, data: Samples) -> tuple[np.ndarray, np.ndarray]:
-        positions = np.asarray(positions, dtype=np.float64)
-        if positions.ndim != 2 or positions.shape[1] != data.n_features or not np.isfinite(positions).all():
+        positions = as_numbers(positions)
+        if (
+            positions is None
+            or positions.ndim != 2
+            or positions.shape[1] != data.n_features
+            or not np.isfinite(positions).all()
+        ):
             raise ValueError(
                 f"init must be one of {', '.join(INITIALIZERS)}, a fitted estimator, a pair (positions, labels) or an "
                 f"array of finite positions with {data.n_features} columns; got {_described(self.init)}."
@@ -178,7 +188,9 @@ class PrototypeBase(DistanceFeaturesMixin, CheckedClassifier):
                     f"init has {len(positions)} rows, and n_prototypes asks for {counts.sum()}, class by class in the "
                     "order of the sorted labels; make them agree, or pass a pair (positions, labels)."
                 )
-            return positions, np.repeat(np.arange(len(counts)), counts)
+            labels = np.repeat(np.arange(len(counts)), counts)
+            self._check_classes_of_given(positions, labels, data)
+            return positions, labels
         names = np.asarray(names)
         labels = np.minimum(np.searchsorted(self.classes_, names), len(self.classes_) - 1)
         if names.shape != (len(positions),) or not np.array_equal(self.classes_[labels], names):
@@ -187,6 +199,19 @@ class PrototypeBase(DistanceFeaturesMixin, CheckedClassifier):
         if len(missing):
             raise ValueError(f"init has no prototype of class {self.classes_[missing[0]]!s}; add one.")
         return positions, labels
+
+    def _check_classes_of_given(self, positions: np.ndarray, labels: np.ndarray, data: Samples) -> None:
+        """Raise where rows of the training set, given without labels, would become prototypes of another class."""
+        if not isinstance(data, TrainingSet):
+            return
+        for number, (position, code) in enumerate(zip(positions, labels, strict=True)):
+            classes = data.y[rows_equal_to(data.X, position)]
+            if len(classes) and code not in classes:
+                raise ValueError(
+                    f"Row {number} of init is a row of X of class {self.classes_[classes[0]]!s}, and would become a "
+                    f"prototype of class {self.classes_[code]!s}: without labels, the rows of init go to the classes "
+                    "in the order of the sorted labels; pass a pair (positions, labels)."
+                )
 
     def _metric_and_theta(self, codes: np.ndarray) -> tuple[Metric, np.ndarray, np.ndarray]:
         metric = self._make_metric()
@@ -203,6 +228,13 @@ def begin_on(choose: Initializer, counts: np.ndarray, random: np.random.RandomSt
     return choose(data, counts, random)
 
 
+def rows_equal_to(X: Any, position: np.ndarray) -> np.ndarray:
+    """The rows of a dense or sparse matrix that equal a position."""
+    first = X[:, [0]].toarray()[:, 0] if sparse.issparse(X) else X[:, 0]
+    rows = np.flatnonzero(first == position[0])
+    return rows[(dense_rows(X, rows, np.float64) == position).all(axis=1)]
+
+
 def _check_weight(sample_weight: Any, n_samples: int) -> np.ndarray | None:
     """Weights as float64, or None where all count the same."""
     if sample_weight is None:
@@ -215,6 +247,7 @@ def _check_weight(sample_weight: Any, n_samples: int) -> np.ndarray | None:
         raise ValueError(f"sample_weight must hold one number for each of the {n_samples} rows; got {weight.shape}.")
     if not np.isfinite(weight).all() or (weight < 0).any():
         raise ValueError("sample_weight must hold finite numbers of at least 0; remove or mend the others.")
+    check_range("sample_weight", float(weight.max()), float(weight.max()))
     if not weight.any():
         raise ValueError("sample_weight is zero for every row; give at least two classes a weight above zero.")
     return weight

@@ -30,6 +30,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from protolearn.estimators.lamalvq import History
+from protolearn.estimators.prediction import NearestPrototypeMixin
 from protolearn.export.values import ModelFileError, decode, encode
 from protolearn.tables.preparation import Preparation
 
@@ -286,17 +287,44 @@ def _check_consistent(model: Any) -> None:
         for _, step in model.steps:
             if step not in ("passthrough", None):
                 _check_consistent(step)
+        first = next((step for _, step in model.steps if step not in ("passthrough", None)), None)
+        if first is None:
+            raise ModelFileError("a pipeline without steps is no model")
+        _check_answer(model, _row_for(first))
         return
     check_is_fitted(model)
-    if isinstance(model, Preparation):
-        # The first row of the inverse passes through all that `transform` reads.
-        model.transform(model.inverse_transform(np.zeros((1, len(model.factor_)))))
-    if not hasattr(model, "prototypes_"):
+    n_features = vars(model)["n_features_in_"]
+    names = getattr(model, "feature_names_in_", None)
+    if names is not None and (len(names) != n_features or not all(isinstance(name, str) for name in names)):
+        raise ModelFileError("the names of the features are not one text each")
+    if not isinstance(model, NearestPrototypeMixin):
+        _check_answer(model, _row_for(model))
         return
     prototypes, labels, classes = model.prototypes_, model.prototype_labels_, model.classes_
     if prototypes.ndim != 2 or labels.shape != (len(prototypes),) or not np.isin(labels, classes).all():
         raise ModelFileError("prototypes, their labels and the classes do not belong together")
-    if prototypes.shape[1] != model.n_features_in_ or prototypes.dtype.kind != "f" or classes.ndim != 1:
+    if prototypes.shape[1] != n_features or prototypes.dtype.kind != "f" or classes.ndim != 1:
         raise ModelFileError("prototypes and features do not belong together")
     # Metric parameters and links that do not fit show in the first prediction.
-    model.predict_proba(np.zeros((1, model.n_features_in_)))
+    if not np.isfinite(prototypes).all():
+        raise ModelFileError("prototypes are not finite")
+    _check_answer(model, _row_for(model))
+
+
+def _row_for(model: Any) -> Any:
+    """One row that a fitted estimator takes."""
+    if isinstance(model, Preparation):
+        # The first row of the inverse passes through all that `transform` reads.
+        return model.inverse_transform(np.zeros((1, len(model.factor_))))
+    return np.zeros((1, model.n_features_in_))
+
+
+def _check_answer(model: Any, row: Any) -> None:
+    """Raise where a model has no answer to a row, or one that is not finite."""
+    methods = [name for name in ("predict_proba", "predict", "transform") if hasattr(model, name)]
+    if not methods:
+        raise ModelFileError("it neither predicts nor transforms")
+    for name in methods:
+        answer = np.asarray(getattr(model, name)(row))
+        if answer.dtype.kind == "f" and not np.isfinite(answer).all():
+            raise ModelFileError(f"its {name} gives numbers that are not finite")

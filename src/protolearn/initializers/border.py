@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.neighbors import NearestNeighbors
 
+from protolearn.core.threads import no_threads_in_forks
 from protolearn.data import TrainingSet
 from protolearn.initializers.base import INITIALIZERS, class_by_class
 from protolearn.initializers.random import distinct_rows
@@ -46,8 +47,9 @@ INITIALIZERS.add("border", BorderStart())
 
 def _neighbours(data: TrainingSet, points: np.ndarray, others: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Distance of each point to the nearest other one, and to the nearest of `others`; infinite where there is none."""
-    X = data.X[points]
+    X, Z = data.X[points].astype(data.dtype, copy=False), data.X[others].astype(data.dtype, copy=False)
     nowhere = np.full(len(points), np.inf)
-    own = NearestNeighbors(n_neighbors=1).fit(X).kneighbors()[0][:, 0] if len(points) > 1 else nowhere
-    rival = NearestNeighbors(n_neighbors=1).fit(data.X[others]).kneighbors(X)[0][:, 0] if len(others) else nowhere
+    with no_threads_in_forks():
+        own = NearestNeighbors(n_neighbors=1).fit(X).kneighbors()[0][:, 0] if len(points) > 1 else nowhere
+        rival = NearestNeighbors(n_neighbors=1).fit(Z).kneighbors(X)[0][:, 0] if len(others) else nowhere
     return own, rival

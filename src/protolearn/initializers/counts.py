@@ -28,22 +28,31 @@ def prototype_counts(n_prototypes: Any, class_counts: np.ndarray, classes: np.nd
     elif isinstance(n_prototypes, Integral):
         if n_prototypes < 1:
             raise ValueError(_WANTED.format(n_prototypes))
-        wanted = np.full(len(classes), int(n_prototypes))
+        wanted = np.full(len(classes), min(int(n_prototypes), _MANY))
     elif isinstance(n_prototypes, Real) and 0 < float(n_prototypes) < 1:
         wanted = divide_by_share(round(n_prototypes * class_counts.sum()), class_counts)
     else:
         raise ValueError(_WANTED.format(repr(n_prototypes)))
     wanted = np.where(present, wanted, 0)
-    for code in np.flatnonzero(wanted > class_counts):
-        warnings.warn(
+    short = np.flatnonzero(wanted > class_counts)
+    if len(short):
+        named = [
             f"Class {classes[code]!s} has {class_counts[code]} samples, fewer than the {wanted[code]} prototypes asked "
-            f"for: it gets {class_counts[code]}. Choose a smaller n_prototypes, or give a dict with a number a class.",
+            f"for: it gets {class_counts[code]}."
+            for code in short[:_MOST_NAMED]
+        ]
+        more = [f"So it is with {len(short) - _MOST_NAMED} classes more."] if len(short) > _MOST_NAMED else []
+        warnings.warn(
+            " ".join([*named, *more, "Choose a smaller n_prototypes, or give a dict with a number a class."]),
             UserWarning,
             stacklevel=2,
         )
     return np.minimum(wanted, class_counts)
 
 
+# More than any training set has.
+_MANY = 2**62
+_MOST_NAMED = 5
 _WANTED = (
     "n_prototypes must be a whole number of at least 1 (for each class), a dict from class to number, or a share "
     "between 0 and 1 of the training set; got {}."
@@ -64,7 +73,7 @@ def _from_mapping(numbers: Mapping, classes: np.ndarray) -> np.ndarray:
     for label, number in numbers.items():
         if isinstance(number, bool) or not isinstance(number, Integral) or number < 1:
             raise ValueError(f"n_prototypes of class {label!s} must be a whole number of at least 1; got {number!r}.")
-    return np.array([int(numbers[label]) for label in known])
+    return np.array([min(int(numbers[label]), _MANY) for label in known])
 
 
 def divide_by_share(total: int, class_counts: np.ndarray) -> np.ndarray:

@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.neighbors import NearestNeighbors
 
 from protolearn.core.schedules import constant
+from protolearn.core.threads import no_threads_in_forks
 from protolearn.data import TrainingSet
 from protolearn.initializers.base import INITIALIZERS
 from protolearn.initializers.counts import divide_by_share
@@ -118,7 +119,7 @@ class _Candidates:
         self.data = data
         self.k = min(n_neighbors, data.n_samples - (not counts_itself))
         self.counts_itself = counts_itself
-        self.neighbours = NearestNeighbors(n_neighbors=max(self.k, 1)).fit(data.X)
+        self.neighbours = NearestNeighbors(n_neighbors=max(self.k, 1)).fit(data.X.astype(data.dtype, copy=False))
         self.next = [np.flatnonzero(data.y == code) for code in range(data.n_classes)]
         self.ready: list[list[int]] = [[] for _ in self.next]
 
@@ -133,7 +134,9 @@ class _Candidates:
         if self.k < 1:
             return np.ones(len(rows), dtype=bool)
         extra = 0 if self.counts_itself else 1
-        found = self.neighbours.kneighbors(self.data.X[rows], self.k + extra, return_distance=False)
+        with no_threads_in_forks():
+            near = self.data.X[rows].astype(self.data.dtype, copy=False)
+            found = self.neighbours.kneighbors(near, self.k + extra, return_distance=False)
         votes = np.zeros((len(rows), self.data.n_classes))
         for position, row in enumerate(rows):
             others = found[position] if self.counts_itself else found[position][found[position] != row][: self.k]

@@ -10,6 +10,7 @@ Conventions, each with a test (tests/test_conventions.py):
 from __future__ import annotations
 
 from collections.abc import Callable
+from inspect import signature
 from typing import Any, ClassVar
 
 import numpy as np
@@ -114,6 +115,14 @@ class CustomLoss(PairLoss):
 
     def check(self) -> None:
         check_choice("link", self.link, LINKS)
+        function = self.coefficients.function
+        try:
+            signature(function).bind(1.0, 1.0, 1.0)
+        except TypeError:
+            raise ValueError(
+                f"A loss takes three numbers, (d_own, d_rival, slope), and {function.__name__} takes "
+                f"{signature(function)}; give it these three."
+            ) from None
 
 
 def check_window(window: Any) -> None:

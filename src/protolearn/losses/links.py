@@ -12,6 +12,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import softmax
 
+_LARGEST_SLOPE = float(np.finfo(np.float64).max)
 LINKS = ("difference", "relative_sigmoid", "relative", "power")
 
 
@@ -20,8 +21,8 @@ def _relative(class_distances: np.ndarray) -> np.ndarray:
     if class_distances.shape[1] == 1:
         return np.zeros_like(class_distances)
     two = np.partition(class_distances, 1, axis=1)[:, :2]
-    total = two.sum(axis=1, keepdims=True)
-    with np.errstate(invalid="ignore", divide="ignore"):
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        total = two.sum(axis=1, keepdims=True)
         relative = np.where(total > 0, class_distances / total, np.where(class_distances > 0, np.inf, 0.5))
     # A class without prototypes yet is infinitely far; so is its relative distance.
     return np.where(np.isfinite(class_distances), relative, np.inf)
@@ -37,7 +38,11 @@ def class_probabilities(class_distances: np.ndarray, link: str, slope: float) ->
     class_distances = np.asarray(class_distances, dtype=np.float64)
     if link in ("relative", "power"):
         return _inverse_power(class_distances, slope if link == "power" else 2.0)
-    return softmax(slope * class_scores(class_distances, link), axis=1)
+    scores = class_scores(class_distances, link)
+    # How far behind the nearest class, so that a large slope makes infinities of one sign only.
+    behind = scores - scores.max(axis=1, keepdims=True)
+    with np.errstate(over="ignore"):
+        return softmax(min(slope, _LARGEST_SLOPE) * behind, axis=1)
 
 
 def _inverse_power(class_distances: np.ndarray, exponent: float) -> np.ndarray:

@@ -185,7 +185,7 @@ class Metric:
         return lambda x: self.distances(x[None], prototypes)[0]
 
     def nearest(self, X: np.ndarray, prototypes: PrototypeSet) -> np.ndarray:
-        """The index of the nearest prototype of each row, the lowest on a tie.
+        """The index of the nearest prototype of each row, the lowest on a tie; -1 where no distance is finite.
 
         Where two are as near as each other but for rounding, float32 gives way to float64 and float64 to differences.
         """
@@ -201,7 +201,7 @@ class Metric:
             rows, columns = np.nonzero(near[doubtful])
             exact = np.full((len(doubtful), len(prototypes)), np.inf)
             exact[rows, columns] = self.pair_distances(X[doubtful[rows]], prototypes, columns)
-            found[doubtful] = exact.argmin(axis=1)
+            found[doubtful] = np.where(np.isfinite(exact.min(axis=1)), exact.argmin(axis=1), -1)
         return found
 
     def pair_distances(self, X: np.ndarray, prototypes: PrototypeSet, columns: np.ndarray) -> np.ndarray:

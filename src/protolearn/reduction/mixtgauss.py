@@ -243,8 +243,9 @@ def _seated_anew(part: ClassData, mixture: Mixture, component: int) -> Mixture:
     means, variances, priors = mixture.means.copy(), mixture.variances.copy(), mixture.priors.copy()
     means[component] = position
     priors[component] = 0.0
-    priors *= (1.0 - part.one_sample) / priors.sum()
+    priors *= (1.0 - part.one_sample) / (priors.sum() or 1.0)
     priors[component] = part.one_sample
+    priors = np.maximum(priors, np.finfo(float).tiny)
     width = np.maximum((part.ranges / 10.0) ** 2, part.floor)
     while True:
         variances[component] = width
@@ -254,6 +255,12 @@ def _seated_anew(part: ClassData, mixture: Mixture, component: int) -> Mixture:
         if (width <= part.floor).all():
             return mixture
         width = np.maximum(width / 4.0, part.floor)
+
+
+def log_joint(mixtures: list[Mixture], class_prior: np.ndarray, X: np.ndarray) -> np.ndarray:
+    """ln P(c) P(x | c), (1), for each row and class."""
+    joint = [logsumexp(mixture.log_densities(X), axis=1) for mixture in mixtures]
+    return np.stack(joint, axis=1) + np.log(class_prior)
 
 
 def log_likelihood(part: ClassData, mixture: Mixture) -> float:

@@ -15,7 +15,8 @@ import numpy as np
 from scipy import sparse
 from sklearn.neighbors import KDTree, NearestNeighbors
 
-from protolearn.core.jit import VECTORISED, helper, kernel, matrix, types, vector
+from protolearn.core.jit import VECTORISED, constant_matrix, helper, kernel, matrix, types, vector
+from protolearn.core.threads import no_threads_in_forks
 from protolearn.data import working_dtype
 
 # With more features scikit-learn leaves its trees too.
@@ -32,11 +33,18 @@ def nearest_others(X: Any, n_neighbors: int) -> np.ndarray:
     if not 1 <= n_neighbors < n_samples:
         raise ValueError(f"Each of {n_samples} samples has {n_samples - 1} others; ask for 1 to {n_samples - 1}.")
     if sparse.issparse(X):
-        found = NearestNeighbors(n_neighbors=n_neighbors + 1).fit(X).kneighbors(X, return_distance=False)
+        found = nearest_rows(X, X, n_neighbors + 1)
         return without_self(found, n_neighbors)
     if n_features <= TREE_MOST_FEATURES:
         return _by_tree(X, n_neighbors)
     return _by_blocks(np.ascontiguousarray(X, dtype=working_dtype(X)), n_neighbors)
+
+
+def nearest_rows(X: Any, Z: Any, n_neighbors: int) -> np.ndarray:
+    """Indices of the rows of X that are nearest to each row of Z, by scikit-learn's search."""
+    X, Z = X.astype(working_dtype(X), copy=False), Z.astype(working_dtype(Z), copy=False)
+    with no_threads_in_forks():
+        return NearestNeighbors(n_neighbors=n_neighbors).fit(X).kneighbors(Z, return_distance=False)
 
 
 def without_self(found: np.ndarray, n_neighbors: int) -> np.ndarray:
@@ -162,7 +170,7 @@ def offer_candidates(products, row_squares, column_squares, first_row, first_col
 
 def _exact_signature(number: Any) -> Any:
     return types.void(
-        matrix(number),
+        constant_matrix(number),
         types.Array(types.int64, 2, "C"),
         matrix(types.float64),
         types.Array(types.int64, 2, "C"),
@@ -192,7 +200,9 @@ def measure_candidates(X, index, exact, result):
 
 
 def _search_signature(number: Any) -> Any:
-    return types.void(matrix(number), vector(types.int64), matrix(types.float64), types.Array(types.int64, 2, "C"))
+    return types.void(
+        constant_matrix(number), vector(types.int64), matrix(types.float64), types.Array(types.int64, 2, "C")
+    )
 
 
 @kernel(_search_signature, fastmath=VECTORISED)

@@ -9,9 +9,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.neighbors import NearestNeighbors
 
-from protolearn.reduction.neighbours import nearest_others
+from protolearn.reduction.neighbours import nearest_others, nearest_rows
 
 _ROWS_AT_ONCE = 4096
 # The nearest sample that editing leaves is nearly always among these; the others are searched for one by one.
@@ -80,7 +79,7 @@ def multi_edit(
         blocks = np.array_split(random.permutation(left), n_blocks)
         keep = np.ones(len(y), dtype=bool)
         for judged, judges in zip(blocks, blocks[1:] + blocks[:1], strict=True):
-            nearest = NearestNeighbors(n_neighbors=1).fit(X[judges]).kneighbors(X[judged], return_distance=False)
+            nearest = nearest_rows(X[judges], X[judged], 1)
             keep[judged] = y[judges[nearest[:, 0]]] == y[judged]
         kept, emptied = with_every_class(keep[left], y[left], n_classes)
         saved |= set(emptied.tolist())
@@ -112,8 +111,7 @@ def choose_neighbours(
         if len(train) < 2 or not len(test):
             continue
         neighbours = nearest_others(X[train], min(max(hits), len(train) - 1))
-        search = NearestNeighbors(n_neighbors=min(_LOOK_AHEAD, len(train))).fit(X[train])
-        ahead = search.kneighbors(X[test], return_distance=False)
+        ahead = nearest_rows(X[train], X[test], min(_LOOK_AHEAD, len(train)))
         for k in hits:
             keep = agreeing(y[train], neighbours[:, :k], n_classes) if k else np.ones(len(train), dtype=bool)
             keep, _ = with_every_class(keep, y[train], n_classes)
@@ -129,6 +127,5 @@ def _nearest_kept(X: Any, train: np.ndarray, test: np.ndarray, keep: np.ndarray,
     nearest = train[ahead[np.arange(len(test)), kept.argmax(axis=1)]]
     missing = np.flatnonzero(~kept.any(axis=1))
     if len(missing):
-        search = NearestNeighbors(n_neighbors=1).fit(X[train[keep]])
-        nearest[missing] = train[keep][search.kneighbors(X[test[missing]], return_distance=False)[:, 0]]
+        nearest[missing] = train[keep][nearest_rows(X[train[keep]], X[test[missing]], 1)[:, 0]]
     return nearest

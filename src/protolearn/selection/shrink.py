@@ -12,9 +12,9 @@ from scipy.linalg import qr
 from sklearn.base import clone
 from sklearn.model_selection import train_test_split
 from sklearn.pipeline import Pipeline
-from sklearn.utils import check_array, check_random_state
+from sklearn.utils import check_array
 
-from protolearn.core.parameters import check_choice, check_count, check_number
+from protolearn.core.parameters import check_choice, check_count, check_number, check_random
 from protolearn.estimators.columns import ColumnChoice
 from protolearn.metrics.omega import Omega
 from protolearn.plain import FixedPointModel, PlainModel, fixed_point_model, plain_model
@@ -118,7 +118,7 @@ def shrink(
         check_choice("dtypes", dtype, _ITEM)
     X = check_array(X, dtype=[np.float64, np.float32])
     y = np.asarray(y)
-    random = check_random_state(random_state)
+    random = check_random(random_state)
     seed = random.randint(2**31 - 1)
     steps = model.steps if isinstance(model, Pipeline) else [("classifier", model)]
     classifier = steps[-1][1]

@@ -51,6 +51,10 @@ def folds_of(X: Any, y: np.ndarray, prepare: Any, *, n_folds: int = 5, seed: int
     folds : list of (X_train, y_train, X_test, y_test)
     """
     largest = int(np.unique(y, return_counts=True)[1].max())
+    if largest < 2:
+        raise ValueError(
+            "Every class has one row only, so that none is left to test on; give the table more rows of each class."
+        )
     splitter = StratifiedKFold(max(min(n_folds, largest), 2), shuffle=True, random_state=seed)
     folds = []
     with warnings.catch_warnings():

@@ -23,7 +23,7 @@ _DEFAULT_TOL = 1e-6
 # Steps that L-BFGS remembers; of many variables fewer, which lead to the same loss in less time.
 _CORRECTIONS, _FEW_CORRECTIONS, _MANY_VARIABLES = 10, 5, 20_000
 # Sufficient decrease, and how often a step is halved before the point counts as a minimum.
-_ARMIJO, _HALVINGS = 1e-4, 40
+_ARMIJO, _HALVINGS, _SHORTEST = 1e-4, 40, 1e-200
 # Adam moves each number by about its rate a step; the rate is measured in the unit of the positions.
 _ADAM_RATE, _ADAM_MOMENTS, _ADAM_FLOOR = 0.02, (0.9, 0.999), 1e-8
 
@@ -182,7 +182,8 @@ def _search_steps(variables: _Variables, vector: np.ndarray, data: Samples, obje
     if not np.isfinite(value):
         yield value, vector
         return
-    step = max(plan.position_rate, plan.metric_rate) / plan.scale
+    # Above zero, also after all halvings.
+    step = max(max(plan.position_rate, plan.metric_rate) / plan.scale, _SHORTEST)
     for _ in range(plan.max_iter):
         for _ in range(_HALVINGS):
             candidate = variables.clip(vector - step * slope)

@@ -427,7 +427,8 @@ def best_scale(problem: TripleProblem, omega: np.ndarray) -> float:
     gap = np.concatenate(gaps)
     rising = pull + problem.push * gap[gap > 0].sum()
     gap = -gap[gap < 0]
-    if rising >= problem.push * gap.sum():
+    # Also where the sums are no numbers.
+    if not rising < problem.push * gap.sum():
         return 1.0
     low, high = np.log(problem.margin / gap.max()), np.log(problem.margin / gap.min())
     for _ in range(_SCALE_STEPS):
