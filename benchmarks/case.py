@@ -100,7 +100,7 @@ class Case:
 
     def section(self, rows: Sequence[Measurement], command: str, figure: str) -> str:
         """The section of docs/speed.md: the ratios of every machine, all else of the one that was measured last."""
-        from protolearn.experiments.report import table
+        from reproduction.report import table
 
         pieces = [f"## {self.name.capitalize()}", " ".join(self.text.split())]
         machines = by_machine(rows)
@@ -152,7 +152,7 @@ def made_by(command: str, where: str, packages: Sequence[str] = ()) -> str:
 
 def write_page(docs: Path, case: Case, section: str) -> None:
     """Put the section into docs/speed.md."""
-    from protolearn.experiments.report import write_section
+    from reproduction.report import write_section
 
     page = docs / "speed.md"
     if not page.exists():

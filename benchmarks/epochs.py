@@ -10,9 +10,9 @@ import time
 from collections.abc import Sequence
 
 import numpy as np
+import scipy.linalg  # noqa: F401  its BLAS, which compiled loops use, is limited to one thread with the others
 from threadpoolctl import threadpool_limits
 
-import scipy.linalg  # noqa: F401  its BLAS, which compiled loops use, is limited to one thread with the others
 from benchmarks.case import Request, one_row
 from benchmarks.measurements import Measurement, Ratio, ratio, where
 
@@ -35,10 +35,10 @@ def epoch_gflops(n: int, d: int, n_classes: int, per_class: int, epochs: int = 1
     Classes overlap (centres and noise both have variance 1) and prototypes start on samples, so that steps are as long
     as at the start of a real fit.
     """
+    from protolearn.core.schedules import linear
     from protolearn.data import TrainingSet
     from protolearn.losses import LOSSES
     from protolearn.metrics import METRICS
-    from protolearn.core.schedules import linear
     from protolearn.solvers import SOLVERS, Objective, Plan
 
     rng = np.random.default_rng(0)

@@ -40,7 +40,7 @@ def standardised(name: str, quick: bool) -> tuple[np.ndarray, np.ndarray]:
     """Training rows with mean 0 and deviation 1, and codes of their classes."""
     from sklearn.datasets import load_iris, make_classification
 
-    from protolearn.experiments.datasets import load
+    from reproduction.datasets import load
 
     if name == "made32":
         X, y = make_classification(

@@ -163,7 +163,7 @@ def mnist(max_iter: int = 15) -> Finding:
     import dask.array as da
 
     from protolearn import NearestPrototype
-    from protolearn.experiments.datasets import load
+    from reproduction.datasets import load
 
     X, y, _, _ = load("mnist").split()
     every = round(1 / SHARE)
@@ -347,7 +347,7 @@ def rounds(n_seeds: int = 5, epochs: int = 10) -> Finding:
 
     from protolearn import GLVQ
     from protolearn.data import Blocks
-    from protolearn.experiments.datasets import load
+    from reproduction.datasets import load
 
     lines = []
     for name, per_class in (("letter", 5), ("satimage", 5), ("pendigits", 3)):
@@ -377,7 +377,7 @@ def start(max_iter: int = 20) -> Finding:
     """Where k-means on a sample begins, and where L-BFGS ends from there."""
     from protolearn import GLVQ
     from protolearn.data import Blocks
-    from protolearn.experiments.datasets import load
+    from reproduction.datasets import load
 
     X, y, X_test, y_test = load("mnist").split()
     every = round(1 / SHARE)

@@ -38,7 +38,7 @@ def styles(n: int, n_test: int) -> Parts:
 
 def usps(quick: bool = False) -> tuple[str, Parts]:
     """USPS where PROTOLEARN_DATA has it, else made data of its size."""
-    from protolearn.experiments.datasets import load
+    from reproduction.datasets import load
 
     if quick:
         return "made", styles(200, 100)

@@ -37,7 +37,7 @@ TIMES_AS_FAST = {("letter", "HartCondensing()"): 20.0, ("mnist", "WilsonEditing(
 
 def training_set(name: str) -> tuple[np.ndarray, np.ndarray]:
     """Training rows in float32 and labels as whole numbers."""
-    from protolearn.experiments.datasets import load
+    from reproduction.datasets import load
 
     if name == "iris":
         from sklearn.datasets import load_iris

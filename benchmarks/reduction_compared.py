@@ -22,8 +22,8 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import StandardScaler
 
 from protolearn import GLVQ, ChenCondensing, HartCondensing, MixtGauss, WilsonEditing
-from protolearn.experiments.datasets import load
-from protolearn.experiments.report import provenance, table, write_section
+from reproduction.datasets import load
+from reproduction.report import provenance, table, write_section
 
 COMMAND = "python -m benchmarks reduction --only compared"
 SETS = ("pima", "vowel", "segment", "satimage", "optdigits", "letter")

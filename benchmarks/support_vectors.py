@@ -27,7 +27,7 @@ PAPER = {"training": 3.1, "testing": 47.0}
 
 def data(quick: bool) -> tuple[str, tuple[np.ndarray, ...]]:
     """USPS in [-1, 1], as the paper scales it; made data of its size where it is missing."""
-    from protolearn.experiments.datasets import load
+    from reproduction.datasets import load
 
     if quick:
         return "made 200 x 256", styles(200, 100)

@@ -16,8 +16,8 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 
-from protolearn.experiments.datasets import load
-from protolearn.experiments.ripley import bayes_border, lvq1_model, ripley_model
+from reproduction.datasets import load
+from reproduction.ripley import bayes_border, lvq1_model, ripley_model
 
 LINES = ((2, "dotted"), (6, "dashed"), (32, "dashdot"))
 SETTINGS = ({"learning_rate": 0.01, "sigma": 0.15}, {"learning_rate": 0.05})

@@ -15,8 +15,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from protolearn import NearestPrototype
-from protolearn.experiments.artificial import lpd_grid
-from protolearn.experiments.lpd_grid import PATIENCE, SLOPES, grid_model
+from reproduction.artificial import lpd_grid
+from reproduction.lpd_grid import PATIENCE, SLOPES, grid_model
 
 
 def figure_3(starts: int, path: Path) -> None:

@@ -15,7 +15,7 @@ import matplotlib.pyplot as plt
 from sklearn.datasets import make_moons
 
 from protolearn import Learn1NN
-from protolearn.selection.srm import StructuralRiskSelector, complexity_penalty
+from protolearn.auto.srm import StructuralRiskSelector, complexity_penalty
 
 
 def main() -> None:

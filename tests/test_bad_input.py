@@ -26,8 +26,8 @@ from protolearn import (
     NearestPrototype,
     PrototypeClassifier,
 )
-from protolearn.experiments.datasets import load
 from protolearn.solvers import Solution
+from reproduction.datasets import load
 
 
 def make(name, **options):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from protolearn import LOGM, cli, demo
-from protolearn.inspection import plot_prototypes
+from protolearn.report import plot_prototypes
 
 
 def test_demo_prints_the_table_and_saves_the_picture(tmp_path, capsys):

@@ -4,7 +4,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from protolearn.estimators.generators import ChenCondensing, MixtGauss
     from protolearn.estimators.generic import PrototypeClassifier
     from protolearn.estimators.glvq import GLVQ, GMLVQ, GRLVQ, LGMLVQ
     from protolearn.estimators.lamalvq import LaMaLVQ
@@ -14,10 +13,13 @@ if TYPE_CHECKING:
     from protolearn.estimators.lvq import DSM, LVQ1, LVQ2, LVQ3, LVQ21, OLVQ1
     from protolearn.estimators.margin import LOGM, MCE
     from protolearn.estimators.nearest import NearestPrototype
-    from protolearn.estimators.selectors import HartCondensing, WilsonEditing
     from protolearn.estimators.soft import MAXP1, RSLVQ, RSLVQ1, SNPC
     from protolearn.export.model_file import load as load
     from protolearn.export.model_file import save as save
+    from protolearn.reduction.chen import ChenCondensing
+    from protolearn.reduction.hart import HartCondensing
+    from protolearn.reduction.mixtgauss import MixtGauss
+    from protolearn.reduction.wilson import WilsonEditing
 
 __version__ = "0.1.0"
 
@@ -53,7 +55,6 @@ __all__ = [
 # Where each public name lives. Importing numba and scikit-learn takes two seconds, and `protolearn --version` needs
 # neither: names are imported on use.
 _HOMES = {
-    "estimators.generators": ("ChenCondensing", "MixtGauss"),
     "estimators.generic": ("PrototypeClassifier",),
     "estimators.glvq": ("GLVQ", "GMLVQ", "GRLVQ", "LGMLVQ"),
     "estimators.lamalvq": ("LaMaLVQ",),
@@ -63,9 +64,12 @@ _HOMES = {
     "estimators.lvq": ("DSM", "LVQ1", "LVQ2", "LVQ3", "LVQ21", "OLVQ1"),
     "estimators.margin": ("LOGM", "MCE"),
     "estimators.nearest": ("NearestPrototype",),
-    "estimators.selectors": ("HartCondensing", "WilsonEditing"),
     "estimators.soft": ("MAXP1", "RSLVQ", "RSLVQ1", "SNPC"),
     "export.model_file": ("load", "save"),
+    "reduction.chen": ("ChenCondensing",),
+    "reduction.hart": ("HartCondensing",),
+    "reduction.mixtgauss": ("MixtGauss",),
+    "reduction.wilson": ("WilsonEditing",),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 

@@ -5,11 +5,11 @@ import shutil
 from dataclasses import replace
 
 import pytest
+
+from benchmarks import out_of_core, peers, scale, start, support_vectors
 from benchmarks.__main__ import CASES, case, main
 from benchmarks.case import Request
 from benchmarks.measurements import COLUMNS, Measurement, read, replaced, write
-
-from benchmarks import out_of_core, peers, scale, start, support_vectors
 
 # A part or two of each case, which together take its ways of measuring.
 TINY = {

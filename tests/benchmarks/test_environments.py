@@ -4,11 +4,11 @@ import json
 import sys
 
 import pytest
+
+from benchmarks import peers
 from benchmarks.case import Request
 from benchmarks.environments import RECIPES, CannotBeMade, Environments, Recipe
 from benchmarks.workers import NoAnswer, Worker, workers
-
-from benchmarks import peers
 
 MISSING = Recipe((("./a-package-that-is-not-there.whl",),), "pass")
 

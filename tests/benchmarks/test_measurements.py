@@ -3,6 +3,7 @@
 import csv
 
 import pytest
+
 from benchmarks.measurements import (
     COLUMNS,
     Measurement,

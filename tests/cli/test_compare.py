@@ -102,13 +102,13 @@ def test_interrupted_with_and_without_rows(table, tmp_path, capsys, monkeypatch)
     def never(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("protolearn.experiments.comparison.compare", never)
+    monkeypatch.setattr("protolearn.compare.comparison.compare", never)
     assert run(table, tmp_path / "other", "--folds", "3") == 1
     assert "before there was anything to keep" in capsys.readouterr().err
 
 
 def test_a_method_that_fails_is_named(table, tmp_path, capsys, monkeypatch):
-    from protolearn.experiments.comparison_methods import METHODS, Method
+    from protolearn.compare.methods import METHODS, Method
 
     monkeypatch.setitem(METHODS, "LOGM", Method(METHODS["LOGM"].estimator, {"learning_rate": (-1.0,)}))
     assert run(table, tmp_path / "out", "--methods", "1-nn", "logm", "--folds", "2") == 0

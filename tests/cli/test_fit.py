@@ -16,9 +16,9 @@ import pytest
 from sklearn.datasets import dump_svmlight_file
 
 import protolearn
+from protolearn.auto.tradeoff import TradeoffPoint, folds_of, smallest_within_one_error, walk_tradeoff
 from protolearn.cli import baselines, console, fit
 from protolearn.cli.methods import METHODS
-from protolearn.selection.tradeoff import TradeoffPoint, folds_of, smallest_within_one_error, walk_tradeoff
 from protolearn.tables import Preparation, read_table
 from shop import run, write_shop
 
@@ -37,7 +37,7 @@ def test_the_path_of_a_newcomer(shop, monkeypatch, capsys):
     """fit here, predict and explain in another process, where the saved model predicts the same bits as in memory."""
     in_memory = []
     monkeypatch.setattr(fit, "_save", lambda model, path: in_memory.append(model) or protolearn.save(model, path))
-    report = ["--report", "report.html"] if find_spec("protolearn.inspection.report") else []
+    report = ["--report", "report.html"] if find_spec("protolearn.report.report") else []
     assert run("fit", shop, "--target", "bought", *report) == 0
     assert Path("report.html").exists() == bool(report)
     captured = capsys.readouterr()
@@ -247,9 +247,9 @@ def test_a_report_is_asked_for_with_what_it_needs(shop, monkeypatch, capsys):
     import types
 
     asked = {}
-    module = types.ModuleType("protolearn.inspection.report")
+    module = types.ModuleType("protolearn.report.report")
     module.write_report = lambda path, *data, **tables: asked.update(path=path, data=data, **tables)
-    monkeypatch.setitem(sys.modules, "protolearn.inspection.report", module)
+    monkeypatch.setitem(sys.modules, "protolearn.report.report", module)
     assert run("fit", shop, "--target", "bought", "--report", "r.html") == 0
     model, train, y_train, test, y_test = asked["data"]
     assert model.predict(test).shape == y_test.shape

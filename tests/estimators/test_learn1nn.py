@@ -5,7 +5,7 @@ import pytest
 from sklearn.datasets import load_iris
 
 from protolearn import Learn1NN
-from protolearn.experiments.learn1nn import toy_prototypes, widest_margin_angle
+from reproduction.learn1nn import toy_prototypes, widest_margin_angle
 
 
 @pytest.mark.parametrize("outlier", [False, True])

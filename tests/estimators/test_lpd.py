@@ -8,8 +8,8 @@ from sklearn.model_selection import cross_val_score
 from protolearn import LPD
 from protolearn.data import TrainingSet
 from protolearn.estimators.leave_one_out import leave_one_out_error
-from protolearn.experiments.artificial import lpd_grid
 from protolearn.metrics import METRICS
+from reproduction.artificial import lpd_grid
 
 PAPER = {"learning_rate": 0.1, "metric_learning_rate": 0.001, "step_factors": "constant", "initial_weights": "ones"}
 

@@ -8,8 +8,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import protolearn
-from protolearn.experiments import agreement
-from protolearn.experiments.programs import available
+from reproduction import agreement
+from reproduction.programs import available
 
 CASES = list(agreement.cases(max_iter=3))
 pytestmark = pytest.mark.skipif(not (available("gcc") and available("node")), reason="gcc and node are not installed")

@@ -9,10 +9,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from protolearn import GLVQ, GMLVQ, LGMLVQ, LOGM, MixtGauss, NearestPrototype, PrototypeClassifier
-from protolearn.experiments.programs import TARGETS, WARNINGS, available, object_size, run_c
 from protolearn.export import export_c
 from protolearn.export.c_text import comment, float32, identifier, string
 from protolearn.metrics.diagonal import Diagonal
+from reproduction.programs import TARGETS, WARNINGS, available, object_size, run_c
 
 needs_gcc = pytest.mark.skipif(not available("gcc"), reason="gcc is not installed")
 

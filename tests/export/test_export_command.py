@@ -11,12 +11,11 @@ from sklearn.preprocessing import StandardScaler
 
 from protolearn import GMLVQ, LOGM, cli, load, save
 from protolearn.estimators.columns import ColumnChoice
-from protolearn.experiments.programs import available, run_c
 from protolearn.export import export_c, export_js, to_onnx
+from protolearn.export.folding import input_rows, plain_model
 from protolearn.metrics.omega import Omega
-from protolearn.plain import plain_model
-from protolearn.plain.folding import input_rows
 from protolearn.tables import Preparation
+from reproduction.programs import available, run_c
 
 
 @pytest.fixture

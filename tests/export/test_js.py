@@ -9,9 +9,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from protolearn import GLVQ, GMLVQ, LOGM, LPD, Learn1NN, MixtGauss, PrototypeClassifier
-from protolearn.experiments.programs import available, run_js
 from protolearn.export import export_js, module_source
 from protolearn.metrics.diagonal import Diagonal
+from reproduction.programs import available, run_js
 
 needs_node = pytest.mark.skipif(not available("node"), reason="node is not installed")
 

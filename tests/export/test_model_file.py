@@ -20,10 +20,10 @@ from sklearn.preprocessing import MinMaxScaler, RobustScaler, StandardScaler
 import protolearn
 from problems import ALL_METRICS
 from protolearn import LMNN, LOGM, LPD, RSLVQ, LaMaLVQ, Learn1NN, MixtGauss, NearestPrototype, PrototypeClassifier
+from protolearn.auto.srm import StructuralRiskSelector
 from protolearn.export.model_file import ModelFileError, dumps, loads
 from protolearn.losses import LOSSES
 from protolearn.metrics.omega import Omega
-from protolearn.selection.srm import StructuralRiskSelector
 from protolearn.tables.preparation import Preparation
 
 SHORT = {"max_iter": 5, "rounds": 2, "epochs": 2, "random_state": 0}

@@ -3,8 +3,8 @@
 import numpy as np
 
 from protolearn.data import TrainingSet
-from protolearn.experiments.artificial import lpd_grid
 from protolearn.initializers import INITIALIZERS
+from reproduction.artificial import lpd_grid
 
 
 def test_border_starts_are_samples_nearer_to_the_other_class():

@@ -8,8 +8,8 @@ from sklearn.datasets import make_blobs
 
 from protolearn import ChenCondensing
 from protolearn.data import TrainingSet
-from protolearn.experiments.datasets import load
 from protolearn.reduction.chen import farthest_pair, split_blocks
+from reproduction.datasets import load
 
 
 def reference_blocks(X, y, wanted):

@@ -9,8 +9,8 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from protolearn import HartCondensing, WilsonEditing
 from protolearn.data import TrainingSet
-from protolearn.experiments.datasets import load
 from protolearn.reduction.hart import consistent_subset
+from reproduction.datasets import load
 
 DATA_SETS = ["breast", "glass", "heart", "iris", "liver", "pima", "sonar", "vehicle", "vowel", "wine"]
 

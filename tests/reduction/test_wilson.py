@@ -7,8 +7,8 @@ from sklearn.datasets import make_blobs
 from sklearn.metrics import pairwise_distances
 
 from protolearn import WilsonEditing
-from protolearn.experiments.datasets import load
 from protolearn.reduction.wilson import agreeing, choose_neighbours, edit, multi_edit, repeated_edit
+from reproduction.datasets import load
 
 DATA_SETS = ["breast", "glass", "heart", "iris", "liver", "pima", "sonar", "vehicle", "vowel", "wine"]
 

@@ -5,12 +5,12 @@ import pytest
 
 from protolearn.core.schedules import constant, linear
 from protolearn.data import TrainingSet
-from protolearn.experiments.artificial import lpd_grid
 from protolearn.initializers import INITIALIZERS
 from protolearn.losses import LOSSES
 from protolearn.metrics import METRICS
 from protolearn.solvers import SOLVERS, Objective, Plan
 from protolearn.solvers.batch import classification_error
+from reproduction.artificial import lpd_grid
 
 METRIC = METRICS["local_squared_relevance"]
 

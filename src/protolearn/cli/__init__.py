@@ -8,7 +8,7 @@ from importlib import import_module
 
 import protolearn
 
-COMMANDS = ("fit", "predict", "explain", "compare", "reproduce", "export", "methods", "demo", "compile", "completion")
+COMMANDS = ("fit", "predict", "explain", "compare", "export", "methods", "demo", "compile", "completion")
 
 
 class UsageError(Exception):
@@ -34,6 +34,11 @@ def parser() -> argparse.ArgumentParser:
 def main(arguments: list[str] | None = None) -> int:
     """Run a command; returns its exit code: 0, 1 for a failed job, 2 for wrong use."""
     options = parser().parse_args(arguments)
+    return carry_out(options)
+
+
+def carry_out(options: argparse.Namespace) -> int:
+    """Run the command of parsed arguments; errors that a user can mend end in one sentence and an exit code."""
     try:
         return options.run(options)
     except KeyboardInterrupt:

@@ -12,7 +12,7 @@ from protolearn.cli.console import Progress, table
 from protolearn.cli.inputs import add_reading, check_classes, read, split_target
 
 if TYPE_CHECKING:
-    from protolearn.experiments.rows import Row
+    from protolearn.compare.rows import Row
 
 
 def add(commands: argparse._SubParsersAction) -> None:
@@ -47,9 +47,9 @@ def add(commands: argparse._SubParsersAction) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Compare, print the table, write the files."""
-    from protolearn.experiments.comparison import COLUMNS, compare
-    from protolearn.experiments.comparison_methods import chosen_methods
-    from protolearn.experiments.rows import read_rows
+    from protolearn.compare.comparison import COLUMNS, compare
+    from protolearn.compare.methods import chosen_methods
+    from protolearn.compare.rows import read_rows
     from protolearn.tables import Preparation
 
     try:
@@ -110,7 +110,8 @@ def _name(train: str) -> str:
 
 
 def _finish(rows: list[Row], options: argparse.Namespace) -> None:
-    from protolearn.experiments.comparison_summary import COLUMNS, cells, first_place, summary, write_summary
+    from protolearn.compare.summary import COLUMNS, cells, first_place, summary
+    from protolearn.report.comparison import write_summary
 
     lines = summary(rows)
     print(table([COLUMNS, *(cells(line) for line in lines)], right=[False, *[True] * (len(COLUMNS) - 1)], strong=1))

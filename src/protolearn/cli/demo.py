@@ -17,9 +17,9 @@ def add(commands: argparse._SubParsersAction) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print the table and save the picture."""
-    from protolearn import demo
+    from protolearn.cli import digits
 
     if not options.picture.parent.is_dir():
         raise UsageError(f"there is no folder {options.picture.parent}; make it first.")
-    demo.run(options.picture)
+    digits.run(options.picture)
     return 0

@@ -11,7 +11,7 @@ from protolearn.cli.console import emphasised, notes, table
 from protolearn.cli.inputs import add_reading, load_model, rows_for
 
 if TYPE_CHECKING:
-    from protolearn.inspection import Explanation
+    from protolearn.explain import Explanation
 
 _MOST_COLUMNS = 12
 _MOST_CHANGES = 6
@@ -44,7 +44,7 @@ def run(options: argparse.Namespace) -> int:
         for number in wanted:
             if not 1 <= number <= len(rows):
                 raise UsageError(f"{options.data} has rows 1 to {len(rows)}; there is no row {number}.")
-        from protolearn.inspection import explain
+        from protolearn.explain import explain
 
         indices = [number - 1 for number in wanted]
         explanations = explain(model, rows.iloc[indices] if hasattr(rows, "iloc") else rows[indices])

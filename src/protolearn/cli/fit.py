@@ -200,7 +200,7 @@ class _Job:
 
     def _walk(self) -> bool:
         """Choose the number of prototypes; True where the walk was interrupted."""
-        from protolearn.selection.tradeoff import COUNTS, folds_of, smallest_within_one_error, walk_tradeoff
+        from protolearn.auto.tradeoff import COUNTS, folds_of, smallest_within_one_error, walk_tradeoff
 
         interrupted = False
         folds = folds_of(self.X, self.y, self.preparation, seed=self.options.seed)
@@ -291,7 +291,7 @@ def _times(ratio: float, more: str, less: str) -> str:
 
 def _write_report(job: _Job, rows: list[dict[str, Any]], path: str) -> None:
     try:
-        from protolearn.inspection.report import write_report
+        from protolearn.report.report import write_report
     except ImportError as error:
         raise JobError(f'the report needs more: pip install "protolearn[plot]" ({error}).') from None
     write_report(

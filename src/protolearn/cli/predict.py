@@ -72,7 +72,7 @@ def _columns(model, rows, options: argparse.Namespace) -> tuple[dict[str, list],
     columns: dict[str, list] = {"row": list(range(1, len(labels) + 1)), "prediction": labels.tolist()}
     rejected = None
     if options.reject is not None:
-        from protolearn.inspection import certainty
+        from protolearn.explain import certainty
 
         values = certainty(model, rows)
         uncertain = values < options.reject

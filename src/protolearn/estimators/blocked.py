@@ -27,7 +27,7 @@ def block_source(X: Any, y: Any, sample_weight: Any) -> BlockSource:
             raise ValueError("Blocks hold y and the weights themselves: pairs (X, y) or triples; leave both out here.")
         return X
     if is_dask(X):
-        from protolearn.distributed import DaskSource
+        from protolearn.data.dask import DaskSource
 
         return DaskSource(X, y, sample_weight)
     if y is None:
@@ -74,7 +74,7 @@ def in_blocks(columns: str) -> Callable[[Callable], Callable]:
                 source = X if isinstance(X, Blocks) else Blocks.of_arrays(X)
                 with same_columns(self, source):
                     return np.concatenate([of_block(number, rows) for number, rows in source.rows()])
-            from protolearn.distributed import by_blocks
+            from protolearn.data.dask import by_blocks
 
             dtype = self.classes_.dtype if columns == "labels" else np.dtype(np.float64)
             if columns == "features":

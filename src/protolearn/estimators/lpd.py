@@ -177,7 +177,7 @@ class LPD(KeepingClassifier):
     def verify(self, X: Any, claimed_labels: Any) -> np.ndarray:
         """How likely each sample is of the class it claims to be: an identity is accepted above a threshold.
 
-        The probability (9) of the claimed class; `protolearn.inspection.verification` makes false acceptance and false
+        The probability (9) of the claimed class; `protolearn.report.verification` makes false acceptance and false
         rejection curves and the half-total error rate of these scores.
 
         Parameters

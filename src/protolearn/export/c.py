@@ -12,10 +12,11 @@ import numpy as np
 from protolearn.core.parameters import check_choice
 from protolearn.export.c_source import header
 from protolearn.export.c_text import identifier
+from protolearn.export.fixed_point import FixedPointModel, fixed_point_model
+from protolearn.export.folding import input_rows, plain_model
 from protolearn.export.model_file import write_bytes
-from protolearn.plain import FixedPointModel, PlainModel, fixed_point_model, plain_model
-from protolearn.plain.folding import input_rows
-from protolearn.plain.size import Size, model_size
+from protolearn.export.plain import PlainModel
+from protolearn.export.size import Size, model_size
 
 DTYPES = ("float32", "int8", "int16")
 # Prototypes of different classes may lie closer together than one step of 8 bits.
@@ -51,7 +52,7 @@ def export_c(model: Any, path: str | os.PathLike, *, dtype: str = "float32", X: 
     Parameters
     ----------
     model : fitted classifier, or a Pipeline of scalers, selectors, PCA or LMNN that ends in one; its steps are folded
-        into the prototypes; or the `exported` of `protolearn.selection.shrink`, with the numbers it has
+        into the prototypes; or the `exported` of `protolearn.auto.shrink`, with the numbers it has
     path : the header to write; what was there stays until the new one is complete
     dtype : {"float32", "int8", "int16"}
     X : rows as the model takes them, to learn the scales of int8 and int16 from: the training set, for example

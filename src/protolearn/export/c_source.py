@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from protolearn.export.c_text import comment, float32, string, table
-from protolearn.plain import FixedPointModel, PlainModel
-from protolearn.plain.size import Size, index_bytes, model_size
+from protolearn.export.fixed_point import FixedPointModel
+from protolearn.export.plain import PlainModel
+from protolearn.export.size import Size, index_bytes, model_size
 
 _MOST_PROTOTYPES = 65535
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from protolearn.export.folding import plain_model
 from protolearn.export.model_file import write_bytes
-from protolearn.plain import PlainModel, plain_model
-from protolearn.plain.model import RawColumn
+from protolearn.export.plain import PlainModel, RawColumn
 
 _CODE = """
 function checked(row) {

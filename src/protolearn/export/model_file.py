@@ -76,7 +76,7 @@ _KINDS: dict[str, Any] = {
     "_stream_random": np.random.RandomState,
 }
 _OTHERS = {
-    "StructuralRiskSelector": "protolearn.selection.srm",
+    "StructuralRiskSelector": "protolearn.auto.srm",
     "ColumnChoice": "protolearn.estimators.columns",
     "Preparation": "protolearn.tables.preparation",
     "Pipeline": "sklearn.pipeline",

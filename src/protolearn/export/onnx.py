@@ -17,8 +17,8 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from protolearn.estimators.columns import ColumnChoice
-from protolearn.plain import PlainModel, plain_model
-from protolearn.plain.folding import from_classifier
+from protolearn.export.folding import from_classifier, plain_model
+from protolearn.export.plain import PlainModel
 from protolearn.tables import Preparation
 
 # ONNX 1.12; onnxruntime 1.12 and later run it.

@@ -2,23 +2,37 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 
 from protolearn.core.jit import VECTORISED, helper, kernel, matrix, stack, types, vector
+from protolearn.core.parameters import check_choice
 from protolearn.core.searches import fold, least
-from protolearn.data import TrainingSet, block_rows, dense_rows
+from protolearn.data import TrainingSet, block_rows, dense_rows, row_blocks
+from protolearn.estimators.documentation import documented
+from protolearn.initializers.random import distinct_rows
 from protolearn.metrics.euclidean import distances_to_columns
+from protolearn.reduction.base import Selector
 from protolearn.reduction.neighbours import squared_distance
+from protolearn.reduction.wilson import KEPT_ROWS, WilsonEditing, check_neighbours
 
 # Members are kept in tiles too, one feature a row and one member a column, so that the processor measures many at once.
 _TILE = 128
+
+
 _FIRST_TILES = 4
+
+
 # A tile is in cache for this many rows.
 _ROWS_AT_ONCE = 8
+
+
 # What a member itself has seen: it has nothing to look at any more.
 _EVERYTHING = np.iinfo(np.int64).max
+
+
 # The square of a larger number, summed, might not fit float32.
 _LARGEST_IN_FLOAT32 = 1e15
 
@@ -190,3 +204,106 @@ def visit_rows(X, rows, begin, y, own, rival, seen, members, labels, tiles, orig
                 seen[row] = _EVERYTHING
                 n_members += 1
     return X.shape[0], n_members, reach
+
+
+@documented
+class HartCondensing(Selector):
+    """Condensing: a subset on which 1-NN gets the whole training set right.
+
+        S = {the first sample}; add each sample that 1-NN on S gets wrong; repeat until none is added
+
+    Hart (1968). Always consistent with `predict`. Where equal rows have different labels, no rule can get all of them
+    right: the class that most of them have stays, the first class on a draw, and a warning says how many samples are
+    wrong, which is the least possible. imbalanced-learn's `CondensedNearestNeighbour` is another method: it compares
+    one class at a time with the smallest one, which it keeps whole. Noise is kept too: edit first where classes
+    overlap.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from protolearn import HartCondensing
+    >>> X, y = load_iris(return_X_y=True)
+    >>> condensed = HartCondensing().fit(X, y)
+    >>> len(condensed.sample_indices_), condensed.score(X, y)
+    (24, 1.0)
+    """
+
+    _texts = {"shuffle": "hart_shuffle"}
+    _attribute_texts = KEPT_ROWS
+
+    def __init__(
+        self, *, shuffle: bool = False, edit_neighbors: int | str | None = None, random_state: Any = None
+    ) -> None:
+        self.shuffle = shuffle
+        self.edit_neighbors = edit_neighbors
+        self.random_state = random_state
+
+    def _check_parameters(self) -> None:
+        check_choice("shuffle", self.shuffle, (True, False))
+        check_neighbours("edit_neighbors", self.edit_neighbors, optional=True)
+
+    def _reduce(self, data: TrainingSet, random: np.random.RandomState) -> None:
+        candidates = self._edited(data, random)
+        right = not_contradicted(data.chosen(candidates))
+        warn_of_contradictions(right)
+        candidates = candidates[right]
+        if len(candidates) < data.n_samples:
+            edited = TrainingSet(data.X[candidates], data.y[candidates], None, data.n_classes)
+        else:
+            edited = data
+        order = random.permutation(edited.n_samples) if self.shuffle else np.arange(edited.n_samples)
+        members, own, rival = consistent_subset(edited, order)
+        self._keep_rows(candidates[members], data)
+        outside = np.ones(edited.n_samples, dtype=bool)
+        outside[members] = False
+        doubtful = np.flatnonzero(outside & ~(rival > own + self._rounding(edited, rival)))
+        while len(doubtful):
+            wrong = doubtful[self._nearest_codes(edited.X[doubtful]) != edited.y[doubtful]]
+            if not len(wrong):
+                return
+            outside[wrong] = False
+            self._keep_rows(candidates[~outside], data)
+            doubtful = np.flatnonzero(outside)
+
+    def _rounding(self, data: TrainingSet, rival: np.ndarray) -> np.ndarray:
+        """How much the distances that `predict` takes from a matrix product may be off for each sample.
+
+        |x|^2 - 2 x'm + |m|^2, measured from the mean of the prototypes, with |m| at most |x| plus the distance.
+        """
+        origin = self.prototypes_.mean(axis=0, dtype=np.float64)
+        squares = np.empty(data.n_samples)
+        for rows, block in row_blocks(data.X, data.n_features, np.float64):
+            squares[rows] = ((block - origin) ** 2).sum(axis=1)
+        reach = (np.sqrt(squares) + np.sqrt(np.where(np.isfinite(rival), rival, 0.0))) ** 2
+        return (data.n_features + 16) * np.finfo(data.X.dtype).eps * (squares + reach)
+
+    def _edited(self, data: TrainingSet, random: np.random.RandomState) -> np.ndarray:
+        if self.edit_neighbors is None:
+            return np.arange(data.n_samples)
+        editing = WilsonEditing(self.edit_neighbors, random_state=random)
+        return editing.fit(data.X, self.classes_[data.y]).sample_indices_
+
+
+def not_contradicted(data: TrainingSet) -> np.ndarray:
+    """Whether each sample has the class that most of its equals have, the first class on a draw."""
+    alike = TrainingSet(data.X, np.zeros_like(data.y), None, 1, data.number_type)
+    order = alike.content_order
+    first = distinct_rows(alike, order)
+    if len(first) == data.n_samples:
+        return np.ones(data.n_samples, dtype=bool)
+    group = np.empty(data.n_samples, dtype=np.int64)
+    group[order] = np.repeat(np.arange(len(first)), np.diff([*first, data.n_samples]))
+    votes = np.bincount(group * data.n_classes + data.y, minlength=len(first) * data.n_classes)
+    return votes.reshape(-1, data.n_classes).argmax(axis=1)[group] == data.y
+
+
+def warn_of_contradictions(right: np.ndarray) -> None:
+    """Say how many samples have equals of another class."""
+    if right.all():
+        return
+    warnings.warn(
+        f"{np.sum(~right)} of the {len(right)} samples equal others of another class, and no rule can get both right: "
+        "the class that most of the equals have stays. Check these labels, or leave these samples out.",
+        UserWarning,
+        stacklevel=2,
+    )

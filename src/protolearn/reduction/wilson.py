@@ -5,16 +5,42 @@ Wilson (1972); repeated until nothing leaves: Tomek (1976); multi-edit: Devijver
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import operator
+import warnings
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 
+from protolearn.core.parameters import check_choice, check_count
+from protolearn.data import BlockedSet, TrainingSet, is_dask
+from protolearn.data.blocked import Reader
+from protolearn.estimators.documentation import documented
+from protolearn.reduction.base import Selector
+from protolearn.reduction.neighbour_blocks import Neighbours, offer_block
 from protolearn.reduction.neighbours import nearest_others, nearest_rows
 
 _ROWS_AT_ONCE = 4096
+
+
 # The nearest sample that editing leaves is nearly always among these; the others are searched for one by one.
 _LOOK_AHEAD = 10
+
+
+KEPT_ROWS = """    sample_indices_ : array of shape (n_prototypes,)
+        The rows of X that were kept, in their order.
+    reduction_ : float
+        Share of the samples removed.
+"""
+
+
+_CANDIDATES = (1, 3, 5, 7, 9)
+
+
+_FOLDS = 5
 
 
 def agreeing(y: np.ndarray, neighbours: np.ndarray, n_classes: int) -> np.ndarray:
@@ -129,3 +155,215 @@ def _nearest_kept(X: Any, train: np.ndarray, test: np.ndarray, keep: np.ndarray,
     if len(missing):
         nearest[missing] = train[keep][nearest_rows(X[train[keep]], X[test[missing]], 1)[:, 0]]
     return nearest
+
+
+@dataclass(frozen=True)
+class Edited:
+    """What is left: for each block the mask (on its worker) and the number of rows, and classes that were kept whole.
+
+    firsts : the number of the first row of each block
+    """
+
+    masks: list[Any]
+    lengths: list[int]
+    firsts: list[int]
+    saved: np.ndarray
+
+
+def edit_blocks(data: BlockedSet, n_neighbors: int) -> Edited:
+    """Wilson's rule, row for row as in memory: N^2 distances, of which each worker measures its share."""
+    source: Any = data.source
+    sizes = source.reduce(_size, operator.or_)
+    firsts = np.cumsum([0, *(sizes[number] for number in sorted(sizes))])[:-1]
+    k = min(n_neighbors, data.n_samples - 1)
+    neighbours = source.all_pairs(
+        partial(_nobody, k), partial(_offer, data.reader, data.mean, [int(first) for first in firsts])
+    )
+    masks = source.per_block(partial(_votes, data.reader), neighbours)
+    counts = _kept(data, source, masks)
+    emptied = np.flatnonzero((counts.sum(axis=0) == 0) & (data.class_counts > 0))
+    if len(emptied):
+        masks = source.per_block(partial(_with_classes, data.reader, emptied), masks)
+        counts = _kept(data, source, masks)
+    return Edited(masks, [int(n) for n in counts.sum(axis=1)], [int(first) for first in firsts], emptied)
+
+
+def _kept(data: BlockedSet, source: Any, masks: list[Any]) -> np.ndarray:
+    """How many rows of each block and class the masks keep, (n_blocks, n_classes)."""
+    return np.stack(source.collected(source.per_block(partial(_class_counts, data.reader), masks)))
+
+
+def _size(number: int, X: Any, y: Any, weight: Any) -> dict[int, int]:
+    return {number: X.shape[0]}
+
+
+def _nobody(k: int, number: int, X: Any, y: Any) -> Neighbours:
+    return Neighbours.none(X.shape[0], k)
+
+
+def _offer(
+    reader: Reader, origin: np.ndarray, firsts: list[int], found: Neighbours, number: int, X: Any, y: Any, other: int,
+    X_other: Any, y_other: Any,
+) -> Neighbours:  # fmt: skip
+    mine, theirs = reader.read(number, X, y, None), reader.read(other, X_other, y_other, None)
+    if mine is None or theirs is None:
+        return found
+    return offer_block(found, mine, theirs, firsts[number], firsts[other], origin)
+
+
+def _codes(reader: Reader, y: Any) -> np.ndarray:
+    return np.searchsorted(reader.classes, np.asarray(y).ravel())
+
+
+def _votes(reader: Reader, number: int, X: Any, y: Any, found: Neighbours) -> np.ndarray:
+    return not_outvoted(_codes(reader, y), found.labels, len(reader.classes))
+
+
+def _with_classes(reader: Reader, emptied: np.ndarray, number: int, X: Any, y: Any, mask: np.ndarray) -> np.ndarray:
+    return mask | np.isin(_codes(reader, y), emptied)
+
+
+def _class_counts(reader: Reader, number: int, X: Any, y: Any, mask: np.ndarray) -> np.ndarray:
+    return np.bincount(_codes(reader, y)[mask], minlength=len(reader.classes))
+
+
+def check_neighbours(name: str, value: Any, *, optional: bool = False) -> None:
+    """Raise unless `value` is a number of neighbours or "auto"."""
+    if isinstance(value, str):
+        check_choice(name, value, ("auto",))
+    else:
+        check_count(name, value, optional=optional)
+
+
+@documented
+class WilsonEditing(Selector):
+    """Editing: drop every sample whose k nearest others outvote it.
+
+    Wilson (1972). Makes 1-NN smoother, not much smaller: put it before a condensing method. A draw that includes the
+    sample's class keeps it; equal distances: the lower row is nearer. A class that would vanish is kept whole, with a
+    warning.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from protolearn import WilsonEditing
+    >>> X, y = load_iris(return_X_y=True)
+    >>> editing = WilsonEditing(n_neighbors=3).fit(X, y)
+    >>> len(editing.sample_indices_)
+    144
+    """
+
+    _texts = {"n_neighbors": "editing_neighbors", "method": "editing", "patience": "editing_patience"}
+    _attribute_texts = (
+        KEPT_ROWS
+        + """    n_neighbors_ : int
+        The number of neighbours that voted; 0 stands for no editing.
+    cv_scores_ : dict, with "auto" only
+        Accuracy of each candidate.
+"""
+    )
+
+    def __init__(
+        self,
+        n_neighbors: int | str = 3,
+        *,
+        method: str = "wilson",
+        candidates: Iterable[int] = _CANDIDATES,
+        cv: int = _FOLDS,
+        n_blocks: int = 3,
+        patience: int = 5,
+        random_state: Any = None,
+    ) -> None:
+        self.n_neighbors = n_neighbors
+        self.method = method
+        self.candidates = candidates
+        self.cv = cv
+        self.n_blocks = n_blocks
+        self.patience = patience
+        self.random_state = random_state
+
+    _takes_blocks = True
+
+    def _check_parameters(self) -> None:
+        check_neighbours("n_neighbors", self.n_neighbors)
+        check_choice("method", self.method, ("wilson", "repeated", "multi"))
+        check_count("cv", self.cv, at_least=2)
+        check_count("n_blocks", self.n_blocks, at_least=2)
+        check_count("patience", self.patience)
+        if self.n_neighbors == "auto":
+            numbers = list(self.candidates) if isinstance(self.candidates, Iterable) else []
+            if not numbers or not all(isinstance(k, Integral) and k >= 1 for k in numbers):
+                raise ValueError(f"candidates must be whole numbers of at least 1; got {self.candidates!r}.")
+
+    def fit(self, X: Any, y: Any) -> WilsonEditing:
+        """Edit the training set.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, dask array or data frame of shape (n_samples, n_features)
+            A dask collection is edited by its workers; `prototypes_`, `prototype_labels_` and `sample_indices_` are
+            then dask collections too, to train another classifier on.
+        y : array-like of shape (n_samples,)
+
+        Returns
+        -------
+        self
+        """
+        return self._fit_dask(X, y) if is_dask(X) else super().fit(X, y)
+
+    def _fit_dask(self, X: Any, y: Any) -> WilsonEditing:
+        from protolearn.data.dask import row_numbers, rows_where
+
+        self._check_parameters()
+        if self.method != "wilson" or self.n_neighbors == "auto":
+            raise ValueError(
+                'Dask collections are edited by method="wilson" with a number of neighbours; repeat it on what '
+                "fit_resample returns, or choose the number on a sample."
+            )
+        data = self._samples(X, y, None)
+        assert isinstance(data, BlockedSet)
+        edited = edit_blocks(data, int(self.n_neighbors))
+        warn_of_saved(self.classes_[edited.saved])
+        self.n_neighbors_ = int(self.n_neighbors)
+        self.prototypes_ = rows_where(X, edited.masks, edited.lengths)
+        self.prototype_labels_ = rows_where(y, edited.masks, edited.lengths)
+        self.sample_indices_ = row_numbers(edited.masks, edited.firsts, edited.lengths)
+        self.reduction_ = 1.0 - sum(edited.lengths) / data.n_samples
+        return self
+
+    def _resampled(self, X: Any, y: Any) -> tuple[Any, Any]:
+        return (self.prototypes_, self.prototype_labels_) if is_dask(X) else super()._resampled(X, y)
+
+    def _reduce(self, data: TrainingSet, random: np.random.RandomState) -> None:
+        X, y, n_classes = data.X, data.y, data.n_classes
+        if self.method == "multi":
+            self.n_neighbors_ = 1
+            kept, saved = multi_edit(X, y, n_classes, n_blocks=self.n_blocks, patience=self.patience, random=random)
+        else:
+            self.n_neighbors_ = self._number_of_neighbours(data, random)
+            if self.n_neighbors_ == 0:
+                kept, saved = np.arange(len(y)), np.empty(0, dtype=np.int64)
+            else:
+                rule = edit if self.method == "wilson" else repeated_edit
+                kept, saved = rule(X, y, self.n_neighbors_, n_classes)
+        warn_of_saved(self.classes_[saved])
+        self._keep_rows(kept, data)
+
+    def _number_of_neighbours(self, data: TrainingSet, random: np.random.RandomState) -> int:
+        if self.n_neighbors != "auto":
+            return int(self.n_neighbors)
+        chosen, self.cv_scores_ = choose_neighbours(
+            data.X, data.y, data.n_classes, candidates=list(self.candidates), n_folds=self.cv, random=random
+        )
+        return chosen
+
+
+def warn_of_saved(names: np.ndarray) -> None:
+    """Say which classes editing would have removed."""
+    for name in names:
+        warnings.warn(
+            f"Editing would remove every sample of class {name!s}: all of them are kept. Use fewer neighbours, or "
+            "leave out the class.",
+            UserWarning,
+            stacklevel=2,
+        )

@@ -1,0 +1,249 @@
+"""From a fitted classifier, or a pipeline that ends in one, to plain arrays in the units of the input."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sklearn.decomposition import PCA
+from sklearn.exceptions import NotFittedError
+from sklearn.feature_selection import SelectorMixin
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
+from sklearn.utils.validation import check_is_fitted
+
+from protolearn.core.prototypes import PrototypeSet
+from protolearn.estimators.lmnn import LMNN
+from protolearn.estimators.prediction import NearestPrototypeMixin
+from protolearn.export.plain import PlainModel, RawColumn
+from protolearn.reduction.mixtgauss import MixtGauss
+from protolearn.tables import Preparation
+
+Fold = Callable[[Any, PlainModel], PlainModel]
+
+
+def plain_model(model: Any) -> PlainModel:
+    """A fitted classifier of this library, or a pipeline of scalers and linear maps that ends in one, as arrays.
+
+    Parameters
+    ----------
+    model : fitted classifier, Pipeline, or a search over them (`best_estimator_`); a PlainModel stays as it is
+
+    Returns
+    -------
+    plain : PlainModel, which predicts the same from the rows that `model` takes
+    """
+    if isinstance(model, PlainModel):
+        return model
+    while hasattr(model, "best_estimator_"):
+        model = model.best_estimator_
+    steps = model.steps if isinstance(model, Pipeline) else [("", model)]
+    classifier = steps[-1][1]
+    if not isinstance(classifier, NearestPrototypeMixin):
+        raise ValueError(
+            "An export takes a classifier of protolearn, alone or at the end of a Pipeline; got "
+            f"{type(classifier).__name__}."
+        )
+    try:
+        check_is_fitted(classifier)
+    except NotFittedError:
+        raise ValueError(f"This {type(classifier).__name__} is not fitted yet; call fit first.") from None
+    plain = from_classifier(classifier)
+    for _, step in reversed(steps[:-1]):
+        if step is not None and not isinstance(step, str):
+            plain = folder_of(step)(step, plain)
+    if plain.raw_columns is not None:
+        return plain
+    names: Any = getattr(model, "feature_names_in_", None)
+    if names is None:
+        names = getattr(steps[0][1], "feature_names_in_", plain.feature_names)
+    return plain.with_arrays(feature_names=tuple(str(name) for name in names))
+
+
+def input_rows(model: Any, X: Any) -> np.ndarray:
+    """Rows of a table as the inputs of the plain model: a Preparation's numbers before it scales them."""
+    while hasattr(model, "best_estimator_"):
+        model = model.best_estimator_
+    first = model.steps[0][1] if isinstance(model, Pipeline) else model
+    if isinstance(first, Preparation):
+        return first.transform(X) / first.factor_ + first.offset_
+    return np.asarray(X, dtype=np.float64)
+
+
+def from_classifier(classifier: NearestPrototypeMixin) -> PlainModel:
+    """The arrays of a classifier alone, in the units of what it was fitted on."""
+    codes = np.searchsorted(classifier.classes_, classifier.prototype_labels_)
+    order = np.argsort(codes, kind="stable")
+    names = getattr(classifier, "feature_names_in_", None)
+    n_features = classifier.prototypes_.shape[1]
+    link, slope = classifier._link_and_slope()
+    plain = PlainModel(
+        classes=classifier.classes_,
+        feature_names=tuple(f"x{j}" for j in range(n_features)) if names is None else tuple(map(str, names)),
+        labels=codes[order],
+        order=order,
+        positions=classifier.prototypes_[order].astype(np.float64),
+        link=link,
+        slope=float(slope),
+    )
+    if isinstance(classifier, MixtGauss) and classifier.classify_by == "mixture":
+        return _mixture(classifier, plain)
+    return _with_metric(classifier, plain)
+
+
+def _mixture(classifier: MixtGauss, plain: PlainModel) -> PlainModel:
+    """-ln(P(c) alpha_i N_i(x)) as half a weighted distance and a bias."""
+    variances, priors = classifier.variances_[plain.order], classifier.priors_[plain.order]
+    bias = 0.5 * np.log(2.0 * np.pi * variances).sum(axis=1) - np.log(priors)
+    bias -= np.log(classifier.class_prior_[plain.labels])
+    # The means in float64: `prototypes_` has the number type of the training set.
+    positions = classifier._means[plain.order].astype(np.float64)
+    return plain.with_arrays(positions=positions, weights=0.5 / variances, bias=bias, scope="prototype")
+
+
+def _with_metric(classifier: NearestPrototypeMixin, plain: PlainModel) -> PlainModel:
+    codes = np.searchsorted(classifier.classes_, classifier.prototype_labels_)
+    metric, theta, slot = classifier._metric_and_theta(codes)
+    fitted = PrototypeSet(classifier.prototypes_, codes, theta, slot).astype(np.dtype(np.float64))
+    maps, weights = metric.maps(fitted), metric.weights(fitted)
+    if maps is None and weights is None:
+        raise ValueError(
+            f"The metric {type(metric).__name__} has neither `weights` nor `maps`, and an export cannot write it; fit "
+            "with metric='euclidean', a relevance or an omega metric."
+        )
+    if maps is not None:
+        maps = maps[plain.order] if metric.scope == "prototype" else maps
+        origin = plain.positions.mean(axis=0)
+        slot = plain.with_arrays(scope=metric.scope).slot
+        images = np.einsum("nrd,nd->nr", maps[slot], plain.positions - origin)
+        return plain.with_arrays(positions=images, maps=maps, origin=origin, scope=metric.scope)
+    if weights is None or not metric.adaptive:
+        return plain
+    return plain.with_arrays(
+        weights=weights[plain.order] if metric.scope == "prototype" else weights, scope=metric.scope
+    )
+
+
+def folder_of(step: Any) -> Fold:
+    """How a step before the classifier is folded in; an error where it cannot be."""
+    for kind, fold in FOLDS.items():
+        if isinstance(step, kind):
+            return fold
+    known = ", ".join(sorted(kind.__name__ for kind in FOLDS))
+    raise ValueError(
+        f"The step {type(step).__name__} cannot be folded into the prototypes; put one of {known} before the "
+        "classifier, or export to ONNX."
+    )
+
+
+def scaled(plain: PlainModel, factor: np.ndarray, shift: np.ndarray) -> PlainModel:
+    """The model of x where the one given is of factor x + shift."""
+    if plain.columns is not None:
+        factor, shift = factor[plain.columns], shift[plain.columns]
+    if plain.maps is not None:
+        return plain.with_arrays(maps=plain.maps * factor, origin=(plain.origin - shift) / factor)
+    weights = np.ones((1, plain.n_used)) if plain.weights is None else plain.weights
+    weights = weights * factor**2
+    same = plain.weights is None and (weights == 1.0).all()
+    return plain.with_arrays(positions=(plain.positions - shift) / factor, weights=None if same else weights)
+
+
+def mapped(plain: PlainModel, matrix: np.ndarray, centre: np.ndarray, names: tuple[str, ...]) -> PlainModel:
+    """The model of x where the one given is of matrix (x - centre).
+
+    M (T (x - centre) - o) = M T (x - origin) - M (o - T T^+ o),   origin = centre + T^+ o
+    """
+    if plain.columns is not None:
+        matrix = matrix[plain.columns]
+    if plain.maps is None:
+        roots = np.ones((1, plain.n_used)) if plain.weights is None else np.sqrt(plain.weights)
+        origin = plain.positions.mean(axis=0)
+        maps = np.stack([np.diag(root) for root in roots])
+        positions = roots[plain.slot] * (plain.positions - origin)
+    else:
+        maps, origin, positions = plain.maps, plain.origin, plain.positions
+    back = np.linalg.pinv(matrix) @ origin
+    rest = origin - matrix @ back
+    return plain.with_arrays(
+        maps=maps @ matrix,
+        origin=centre + back,
+        positions=positions + np.einsum("nrd,d->nr", maps[plain.slot], rest),
+        weights=None,
+        columns=None,
+        feature_names=names,
+    )
+
+
+def _numbered(n: int) -> tuple[str, ...]:
+    return tuple(f"x{j}" for j in range(n))
+
+
+def _of_standard(step: StandardScaler, plain: PlainModel) -> PlainModel:
+    factor = np.ones(step.n_features_in_) if step.scale_ is None else 1.0 / step.scale_
+    mean = np.zeros(step.n_features_in_) if not step.with_mean else step.mean_
+    return scaled(plain, factor, -mean * factor)
+
+
+def _of_min_max(step: MinMaxScaler, plain: PlainModel) -> PlainModel:
+    if step.clip:
+        raise ValueError("MinMaxScaler(clip=True) is not linear and cannot be folded in; set clip=False.")
+    return scaled(plain, step.scale_, step.min_)
+
+
+def _of_max_abs(step: MaxAbsScaler, plain: PlainModel) -> PlainModel:
+    return scaled(plain, 1.0 / step.scale_, np.zeros(step.n_features_in_))
+
+
+def _of_robust(step: RobustScaler, plain: PlainModel) -> PlainModel:
+    factor = np.ones(step.n_features_in_) if step.scale_ is None else 1.0 / step.scale_
+    centre = np.zeros(step.n_features_in_) if step.center_ is None else step.center_
+    return scaled(plain, factor, -centre * factor)
+
+
+def _of_selector(step: SelectorMixin, plain: PlainModel) -> PlainModel:
+    kept = step.get_support(indices=True)
+    columns = kept if plain.columns is None else kept[plain.columns]
+    return plain.with_arrays(columns=columns, feature_names=_numbered(step.n_features_in_))
+
+
+def _of_pca(step: PCA, plain: PlainModel) -> PlainModel:
+    matrix = step.components_ / np.sqrt(step.explained_variance_)[:, None] if step.whiten else step.components_
+    return mapped(plain, matrix, step.mean_, _numbered(step.n_features_in_))
+
+
+def _of_lmnn(step: LMNN, plain: PlainModel) -> PlainModel:
+    n_features = step.components_.shape[1]
+    return mapped(plain, step.components_, np.zeros(n_features), _numbered(n_features))
+
+
+def _of_preparation(step: Preparation, plain: PlainModel) -> PlainModel:
+    plain = scaled(plain, step.factor_, -step.offset_ * step.factor_)
+    plain = plain.with_arrays(feature_names=tuple(origin.name for origin in step.origins()))
+    if step.is_number_.all() and not step.had_missing_.any():
+        return plain
+    facts = zip(step.column_names(), step.is_number_, step.levels_, step.fill_, step.had_missing_, strict=True)
+    columns = tuple(
+        RawColumn(
+            str(name),
+            None if is_number else tuple(levels),
+            float(fill),
+            bool(flagged),
+            step.categories == "ordinal",
+            step.missing == "refuse",
+        )
+        for name, is_number, levels, fill, flagged in facts
+    )
+    return plain.with_arrays(raw_columns=columns)
+
+
+FOLDS: dict[type, Fold] = {
+    Preparation: _of_preparation,
+    StandardScaler: _of_standard,
+    MinMaxScaler: _of_min_max,
+    MaxAbsScaler: _of_max_abs,
+    RobustScaler: _of_robust,
+    SelectorMixin: _of_selector,
+    PCA: _of_pca,
+    LMNN: _of_lmnn,
+}

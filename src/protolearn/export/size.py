@@ -1,0 +1,53 @@
+"""Bytes of a model on a device: the tables in flash, and the memory that one prediction needs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from protolearn.export.fixed_point import FixedPointModel
+from protolearn.export.plain import PlainModel
+
+
+@dataclass(frozen=True)
+class Size:
+    """Bytes of the exported model.
+
+    flash : tables that decide the class, with the scales of the input; code and class names not counted
+    ram : one row as `predict` takes it, and what `predict` holds besides single numbers
+    tables : bytes of each table
+    """
+
+    flash: int
+    ram: int
+    tables: dict[str, int]
+
+
+def index_bytes(largest: int) -> int:
+    """Bytes of an unsigned integer that holds `largest`."""
+    return 1 if largest < 1 << 8 else 2
+
+
+def model_size(model: PlainModel | FixedPointModel) -> Size:
+    """What the tables and one prediction take; a table of one number is written into the code, and counts as one."""
+    plain = model if isinstance(model, PlainModel) else model.plain
+    tables = {"class_ends": plain.n_classes * index_bytes(plain.n_prototypes)}
+    if plain.columns is not None:
+        tables["columns"] = plain.n_used * index_bytes(plain.n_inputs - 1)
+    if isinstance(model, PlainModel):
+        item = 4
+        arrays = {"weights": model.weights, "maps": model.maps, "origin": model.origin, "bias": model.bias}
+        tables |= {name: 4 * array.size for name, array in arrays.items() if array is not None}
+        ram = 4 * (plain.n_inputs + (0 if model.maps is None else model.maps.shape[1]))
+    else:
+        item = 1 if model.dtype == "int8" else 2
+        tables["scales"] = 4 * (model.offset.size + model.factor.size)
+        ram = (1 if model.row_dtype == "int8" else 2) * plain.n_used
+        if model.weights is not None:
+            tables["weights"] = 2 * model.weights.size
+        if model.maps is not None:
+            tables["maps"] = item * model.maps.size
+            tables["multipliers"] = 2 * model.multiplier.size
+            tables["starts"] = 4 * model.start.size
+            ram += 2 * item * model.maps.shape[1]
+    tables["positions"] = item * model.positions.size
+    return Size(sum(tables.values()), ram, tables)

@@ -1,0 +1,345 @@
+"""The report: what a fitted model is, how good, how small, and why it decides as it does, in one HTML file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+import protolearn
+from protolearn.data.containers import rows_of
+from protolearn.explain.explanation import certainty
+from protolearn.explain.rejection import rejection_curve
+from protolearn.export.model_file import write_bytes
+from protolearn.report.confusion import plot_confusion
+from protolearn.report.curves import plot_loss, plot_tradeoff
+from protolearn.report.drawing import draw
+from protolearn.report.fitted import FittedModel, fitted_model, image_shape_of
+from protolearn.report.metric_plots import learns_a_metric, plot_omega, plot_relevances, relevances_of
+from protolearn.report.page import Section, code, figure, page, pair, paragraph, table
+from protolearn.report.plots import plot_prototypes
+from protolearn.report.projections import plot_decision_regions, plot_embedding
+from protolearn.report.rejection import plot_rejection
+from protolearn.report.try_form import try_form
+from protolearn.report.uncertain import uncertain_rows
+
+_MOST_POINTS = 2000
+_MOST_IMAGES = 8
+_MOST_LINES = 10
+
+
+def write_report(
+    path: str | os.PathLike,
+    model: Any,
+    train: Any,
+    y_train: Any,
+    test: Any,
+    y_test: Any,
+    *,
+    table: Sequence[Mapping[str, Any]],
+    tradeoff: Sequence[Mapping[str, Any]] | None = None,
+) -> None:
+    """Write a report on a fitted model: one HTML file that needs no network.
+
+    Parameters
+    ----------
+    path : the file to write; it is replaced at once or not at all
+    model : fitted classifier with prototypes, or a pipeline ending in one
+    train, y_train : raw training rows and labels
+    test, y_test : raw test rows and labels, which the model has not seen
+    table : one dict a method, with the keys "method", "accuracy" (0 to 1), "numbers", "kilobytes" and "microseconds" (a
+        prediction); the last one is this model, one whose name begins with "1-NN" what it is compared with
+    tradeoff : one dict a size, with the keys "prototypes", "accuracy" and "spread"; None leaves the curve out
+    """
+    html = report_page(model, train, y_train, test, y_test, table=table, tradeoff=tradeoff)
+    write_bytes(path, html.encode("utf-8", "xmlcharrefreplace"))
+
+
+def report_page(
+    model: Any,
+    train: Any,
+    y_train: Any,
+    test: Any,
+    y_test: Any,
+    *,
+    table: Sequence[Mapping[str, Any]],
+    tradeoff: Sequence[Mapping[str, Any]] | None = None,
+) -> str:
+    """The HTML that `write_report` writes; parameters as there."""
+    fitted = fitted_model(model)
+    y_train, y_test = np.asarray(y_train), np.asarray(y_test)
+    if not table or not len(y_test):
+        raise ValueError("A report needs the table of methods and at least one test row; pass both.")
+    kind = type(fitted.classifier).__name__
+    form, script = try_form(model, test)
+    sections = [
+        _summary(fitted, y_train, y_test, table),
+        _tradeoff(fitted, tradeoff, table),
+        _confusion(model, test, y_test),
+        _prototypes(model, fitted),
+        _relevances(model, fitted),
+        _embedding(model, fitted, train, y_train),
+        _learning(model, fitted),
+        *_certainty(model, fitted, test, y_test),
+        Section("try", "Try a row", form),
+        _loading(kind, train, fitted),
+    ]
+    lead = paragraph(_one_sentence(fitted, table), "lead")
+    return page(
+        f"{kind}: {len(fitted.classifier.prototypes_)} prototypes for {len(fitted.classifier.classes_)} classes",
+        lead,
+        sections,
+        footer=f"Written by protolearn {protolearn.__version__}. This file holds everything it shows; nothing is "
+        "loaded from elsewhere.",
+        script=script,
+    )
+
+
+def _one_sentence(fitted: FittedModel, rows: Sequence[Mapping[str, Any]]) -> str:
+    """How much smaller and faster, against 1-NN or whatever comes first in the table."""
+    own = rows[-1]
+    n_prototypes = len(fitted.classifier.prototypes_)
+    begin = (
+        f"{n_prototypes} prototypes ({int(own['numbers']):,} numbers) classify {100 * own['accuracy']:.1f} % of the "
+        "test rows right"
+    )
+    if len(rows) < 2:
+        return begin + "."
+    other = next((row for row in rows[:-1] if str(row["method"]).lower().startswith("1-nn")), rows[0])
+    size = _ratio(other["numbers"], own["numbers"], "smaller", "larger")
+    speed = _ratio(other["microseconds"], own["microseconds"], "faster", "slower")
+    return f"{begin}; {other['method']}, {100 * other['accuracy']:.1f} %. The model is {size} and {speed}."
+
+
+def _ratio(theirs: float, ours: float, better: str, worse: str) -> str:
+    if not (theirs > 0 and ours > 0):
+        return f"not {better}"
+    factor, word = (theirs / ours, better) if theirs >= ours else (ours / theirs, worse)
+    return f"{factor:.0f} x {word}" if factor >= 9.5 else f"{factor:.1f} x {word}"
+
+
+def _summary(
+    fitted: FittedModel, y_train: np.ndarray, y_test: np.ndarray, rows: Sequence[Mapping[str, Any]]
+) -> Section:
+    classes = fitted.classifier.classes_
+    about = (
+        f"A nearest prototype classifier: a row gets the class of the prototype that is nearest to it. It learned from "
+        f"{len(y_train):,} rows of {len(fitted.feature_names)} features and {len(classes)} classes; everything below "
+        f"is measured on {len(y_test):,} test rows that it has not seen."
+    )
+    lines = [
+        (
+            row["method"],
+            f"{100 * row['accuracy']:.2f}",
+            f"{int(row['numbers']):,}",
+            f"{row['kilobytes']:,.1f}",
+            f"{row['microseconds']:,.2f}",
+        )
+        for row in rows
+    ]
+    header = ("method", "accuracy, %", "numbers", "kB", "µs")
+    shown = table(
+        header,
+        lines,
+        caption="Accuracy on the test rows, numbers and kilobytes stored, microseconds a prediction",
+        own=len(lines) - 1,
+    )
+    return Section("summary", "Summary", paragraph(about) + shown)
+
+
+def _tradeoff(
+    fitted: FittedModel, rows: Sequence[Mapping[str, Any]] | None, methods: Sequence[Mapping[str, Any]]
+) -> Section:
+    name, title = "tradeoff", "Accuracy against size"
+    if not rows:
+        return Section(
+            name,
+            title,
+            paragraph("Only one number of prototypes was tried; `--prototypes auto` tries several.", "soft"),
+            False,
+        )
+    n_prototypes = len(fitted.classifier.prototypes_)
+    best = max(rows, key=lambda row: row["accuracy"])
+    said = (
+        f"Accuracy by number of prototypes; the best of {len(rows)} sizes is {best['prototypes']:g} with "
+        f"{100 * best['accuracy']:.1f} %."
+    )
+    picture = draw(name, lambda ax: plot_tradeoff(rows, chosen=n_prototypes, ax=ax), said)
+    return Section(
+        name,
+        title,
+        figure(picture, f"{said} Bars show the spread. The model of this report has {n_prototypes} (dotted line)."),
+        False,
+    )
+
+
+def _confusion(model: Any, test: Any, y_test: np.ndarray) -> Section:
+    fitted = fitted_model(model)
+    predicted = fitted.predict(fitted.features(test))
+    wrong = predicted != y_test
+    n_labels = len(np.union1d(fitted.classifier.classes_, y_test))
+    said = f"{int(wrong.sum())} of {len(y_test)} test rows are wrong."
+    if wrong.any():
+        mistakes = np.column_stack([y_test[wrong].astype(str), predicted[wrong].astype(str)])
+        pairs, counts = np.unique(mistakes, axis=0, return_counts=True)
+        true, taken = pairs[counts.argmax()]
+        said += f" Most often {true} is taken for {taken} ({counts.max()})."
+    longest = min(max(len(str(label)) for label in np.union1d(fitted.classifier.classes_, y_test)), 28)
+    size = float(np.clip(0.26 * n_labels + 1.6 + 0.07 * longest, 3.0, 8.0))
+    picture = draw(
+        "confusion", lambda ax: plot_confusion(model, test, y_test, ax=ax), f"Confusion matrix. {said}",
+        width=size + 0.9, height=size,
+    )  # fmt: skip
+    kind = "" if size < 5.5 else "wide"
+    return Section(
+        "confusion", "What is taken for what", figure(picture, f"{said} Rows are true classes.", kind), kind == "wide"
+    )
+
+
+def _prototypes(model: Any, fitted: FittedModel) -> Section:
+    classifier = fitted.classifier
+    labels, counts = np.unique(classifier.prototype_labels_, return_counts=True)
+    shape = image_shape_of(classifier.prototypes_.shape[1], fitted.feature_names)
+    most = _MOST_IMAGES if shape is not None else _MOST_LINES
+    cut = f" Shown are the first {most} of each class." if counts.max() > most else ""
+    if shape is None:
+        n_features = len(fitted.feature_names)
+        said = "Each line is a prototype: its value in each feature, as the model scales it."
+        picture = draw(
+            "prototypes", lambda ax: plot_prototypes(model, max_per_class=most, ax=ax), said,
+            width=float(np.clip(0.22 * n_features + 2.4, 5.2, 10)), height=4.0,
+        )  # fmt: skip
+        kind = "wide" if n_features > 14 else ""
+    else:
+        said = "Each picture is a prototype, one row a class."
+        columns = min(int(counts.max()), most)
+        picture = draw(
+            "prototypes", lambda ax: plot_prototypes(model, image_shape=shape, max_per_class=most, ax=ax), said,
+            width=0.55 * columns + 1.0, height=0.58 * len(labels) + 0.3,
+        )  # fmt: skip
+        kind = "small"
+    return Section("prototypes", "The prototypes", figure(picture, said + cut, kind))
+
+
+def _relevances(model: Any, fitted: FittedModel) -> Section:
+    name, title = "relevances", "Which features count"
+    if not learns_a_metric(model):
+        return Section(
+            name,
+            title,
+            paragraph(
+                f"{type(fitted.classifier).__name__} as fitted here weighs all features alike. LOGM with "
+                'metric="relevance", GRLVQ, GMLVQ or LPD learn weights.',
+                "soft",
+            ),
+        )
+    shares = relevances_of(model)
+    order = np.argsort(-shares.mean(axis=0), kind="stable")
+    first = ", ".join(f"{fitted.feature_names[j]} ({100 * shares.mean(axis=0)[j]:.0f} %)" for j in order[:3])
+    said = f"Share of each feature in the learned distance; most have: {first}."
+    rows = min(len(order), 30)
+    local = len(shares) > 1
+    picture = draw(
+        name, lambda ax: plot_relevances(model, ax=ax), said, width=max(5.2, 0.2 * rows + 2) if local else 5.2,
+        height=float(np.clip(0.2 * len(shares) + 2, 3, 8)) if local else 0.2 * rows + 0.9,
+    )  # fmt: skip
+    body = figure(picture, said, "wide" if local and rows > 14 else "")
+    omega = getattr(fitted.classifier, "omega_", None)
+    if omega is not None and np.ndim(omega) == 2:
+        told = "The matrix of the distance: off the diagonal, pairs count together (red) or against each other (blue)."
+        size = float(np.clip(0.16 * len(order) + 2.2, 3.4, 8))
+        matrix = draw("omega", lambda ax: plot_omega(model, ax=ax), told, width=size + 0.8, height=size)
+        body = pair(body, figure(matrix, told, "" if size < 5.5 else "wide"))
+    return Section(name, title, body)
+
+
+def _embedding(model: Any, fitted: FittedModel, train: Any, y_train: np.ndarray) -> Section:
+    chosen = np.arange(len(y_train))
+    cut = ""
+    if len(chosen) > _MOST_POINTS:
+        chosen = np.sort(np.random.default_rng(0).choice(chosen, _MOST_POINTS, replace=False))
+        cut = f" {_MOST_POINTS} of {len(y_train):,} rows are drawn."
+    rows, labels = rows_of(train, chosen), y_train[chosen]
+    flat = len(fitted.feature_names) == 2
+    plot = plot_decision_regions if flat else plot_embedding
+    said = "Training rows (dots) and prototypes (large marks) in two dimensions."
+    picture = draw("embedding", lambda ax: plot(model, rows, labels, ax=ax), said, height=3.9)
+    return Section("embedding", "Data and prototypes", figure(picture, said + cut), False)
+
+
+def _learning(model: Any, fitted: FittedModel) -> Section:
+    name, title = "learning", "Learning curve"
+    curve = getattr(fitted.classifier, "loss_curve_", None)
+    if curve is None or len(curve) < 2:
+        told = f"{type(fitted.classifier).__name__} as fitted here has no learning curve."
+        return Section(name, title, paragraph(told, "soft"), False)
+    said = f"The loss after each of {len(curve)} epochs, from {curve[0]:.4g} to {curve[-1]:.4g}."
+    picture = draw(name, lambda ax: plot_loss(model, ax=ax), said, height=3.9)
+    return Section(name, title, figure(picture, said), False)
+
+
+def _certainty(model: Any, fitted: FittedModel, test: Any, y_test: np.ndarray) -> list[Section]:
+    """What the relative distance is good for; a model that decides otherwise has none."""
+    title = "The most uncertain rows"
+    if getattr(fitted.classifier, "classify_by", "prototypes") != "prototypes":
+        told = paragraph(
+            'This model decides by densities, not by distances; fit it with classify_by="prototypes".', "soft"
+        )
+        return [Section("rejection", "When it may say no", told), Section("uncertain", title, told)]
+    return [
+        _rejection(model, fitted, test, y_test),
+        Section("uncertain", title, uncertain_rows(model, test, y_test)),
+    ]
+
+
+def _rejection(model: Any, fitted: FittedModel, test: Any, y_test: np.ndarray) -> Section:
+    curve = rejection_curve(certainty(model, test), fitted.predict(fitted.features(test)) == y_test)
+    said = (
+        "Accuracy on the rows kept when the least certain ones are left to somebody else, by the relative distance "
+        "(d_rival - d_own) / (d_rival + d_own)."
+    )
+    lines: list[tuple[str, str, str, float]] = []
+    for wanted in (0.0, 0.05, 0.1, 0.2, 0.3, 0.5):
+        # The first point of the curve at which at least this share is rejected.
+        at = int(np.searchsorted(curve.rejected, wanted - 1e-12))
+        if at < len(curve.rejected) and (not lines or curve.rejected[at] > lines[-1][3]):
+            limit = _short(float(curve.threshold[at - 1]), float(curve.threshold[at])) if at else "0"
+            rejected, accuracy = 100 * curve.rejected[at], 100 * curve.accuracy[at]
+            lines.append((f"{rejected:.1f}", f"{accuracy:.2f}", limit, curve.rejected[at]))
+    shown = table(
+        ("rows rejected, %", "accuracy of the rest, %", "threshold"),
+        [line[:3] for line in lines],
+        caption="Thresholds of `protolearn predict --reject`, on the test rows",
+    )
+    picture = draw("rejection", lambda ax: plot_rejection(model, test, y_test, ax=ax), said, height=3.0)
+    return Section("rejection", "When it may say no", pair(figure(picture, said), shown))
+
+
+def _short(above: float, at_most: float) -> str:
+    """The shortest decimal number within (above, at_most]."""
+    for digits in range(2, 17):
+        number = np.floor(at_most * 10**digits) / 10**digits
+        if number > above:
+            return f"{number:.{digits}f}"
+    return repr(at_most)
+
+
+def _loading(kind: str, train: Any, fitted: FittedModel) -> Section:
+    names = getattr(train, "columns", None)
+    n_columns = getattr(train, "shape", np.shape(train))[1]
+    takes = (
+        f"columns {', '.join(map(str, list(names)[:12]))}{', ...' if n_columns > 12 else ''}"
+        if names is not None
+        else f"{n_columns} columns of numbers"
+    )
+    lines = (
+        'from protolearn import load\n\nmodel = load("model.json")\nmodel.predict(rows)\nmodel.predict_proba(rows)\n'
+    )
+    shell = "protolearn predict model.json new.csv --proba\nprotolearn explain model.json new.csv --row 1\n"
+    body = paragraph(
+        "The model file that `protolearn fit --out model.json` writes takes raw rows, with the preparation of their "
+        f"columns inside it: {takes}. Loading it runs nothing."
+    )
+    return Section("load", "How to load the model", body + code(lines) + paragraph("Or from a shell:") + code(shell))

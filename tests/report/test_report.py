@@ -1,0 +1,176 @@
+"""The report: what it holds, that everything is escaped, that it is written whole or not at all."""
+
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.datasets import load_digits
+from sklearn.model_selection import train_test_split
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import StandardScaler
+
+from protolearn import GMLVQ, LGMLVQ, LOGM, LPD, HartCondensing, MixtGauss
+from protolearn.data.containers import rows_of
+from protolearn.report.report import report_page, write_report
+from protolearn.tables import Preparation
+
+SECTIONS = (
+    "summary", "tradeoff", "confusion", "prototypes", "relevances", "embedding", "learning", "rejection", "uncertain",
+    "try", "load",
+)  # fmt: skip
+EVIL = np.array(["<script>alert(1)</script>", "$\\frac{", "</script><img src=x onerror=alert(2)>"])
+VOID = {"meta", "link", "img", "input", "br"}
+TRADEOFF = [{"prototypes": n, "accuracy": 0.8 + n / 100, "spread": 0.02} for n in (3, 6, 12)]
+
+
+class Page(HTMLParser):
+    """Tags and identifiers; every tag must be closed in order."""
+
+    def __init__(self, html):
+        super().__init__()
+        self.open, self.tags, self.attributes = [], [], []
+        self.feed(html)
+        self.close()
+        assert not self.open
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attributes += attrs
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attributes += attrs
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+def table_of(model, X, y):
+    numbers = int(model.prototypes_.size) if hasattr(model, "prototypes_") else int(model[-1].prototypes_.size)
+    return [
+        {"method": "1-NN on all", "accuracy": 0.9, "numbers": 40 * numbers, "kilobytes": 3.2, "microseconds": 30.0},
+        {
+            "method": "prototypes",
+            "accuracy": float(np.mean(model.predict(X) == y)),
+            "numbers": numbers,
+            "kilobytes": numbers * 8 / 1000,
+            "microseconds": 3.0,
+        },
+    ]
+
+
+def report_of(model, X, y, **options):
+    train, test = train_test_split(np.arange(len(y)), stratify=y, random_state=0)
+    X_train, X_test, y_train, y_test = rows_of(X, train), rows_of(X, test), y[train], y[test]
+    model.fit(X_train, y_train)
+    rows = table_of(model, X_test, y_test)
+    return report_page(model, X_train, y_train, X_test, y_test, table=rows, **options)
+
+
+@pytest.fixture
+def flowers(iris):
+    X, y = iris
+    frame = pd.DataFrame(X, columns=["sepal length", "sepal width", "petal length", "petal width"])
+    return frame, np.array(["setosa", "versicolor", "virginica"])[y]
+
+
+MODELS = {
+    "LOGM": LOGM(2, max_iter=5, random_state=0),
+    "GMLVQ in a pipeline": Pipeline(
+        [("prepare", StandardScaler()), ("classify", GMLVQ(2, max_iter=5, random_state=0))]
+    ),
+    "LGMLVQ": LGMLVQ(max_iter=3, random_state=0),
+    "LPD": LPD(max_iter=5, random_state=0),
+    "HartCondensing": HartCondensing(),
+    "MixtGauss": MixtGauss(classify_by="mixture", random_state=0),
+}
+
+
+@pytest.mark.parametrize("name", [name for name in MODELS if name != "LOGM"])
+def test_every_kind_of_model_gets_all_sections(name, flowers):
+    html = report_of(MODELS[name], *flowers, tradeoff=TRADEOFF)
+    page = Page(html)
+    identifiers = [value for key, value in page.attributes if key == "id"]
+    assert set(SECTIONS) <= set(identifiers)
+    assert len(identifiers) == len(set(identifiers))
+    assert page.tags.count("h1") == 1
+    assert page.tags.count("h2") == len(SECTIONS)
+    assert not any("http" in (value or "") for key, value in page.attributes if key in ("src", "href", "xlink:href"))
+    links = re.findall(r'(?:xlink:href="|url\()#([^")]+)', html)
+    assert set(links) <= set(identifiers)
+    assert all(alternative for key, alternative in page.attributes if key == "aria-label")
+
+
+def test_the_first_sentence_says_how_much_smaller_and_faster(flowers):
+    html = report_of(MODELS["LOGM"], *flowers)
+    assert "The model is 40 x smaller and 10 x faster." in html
+    assert "Only one number of prototypes was tried" in html
+
+
+@pytest.mark.parametrize(
+    "model", [LOGM(2, max_iter=3), LPD(max_iter=3), GMLVQ(max_iter=2)], ids=["LOGM", "LPD", "GMLVQ"]
+)
+def test_names_cannot_break_out(model, iris):
+    X, y = iris
+    frame = pd.DataFrame(X, columns=["<script>alert(3)</script>", "a\"b'c", "\x00</title>", "`$x`"])
+    html = report_of(Pipeline([("prepare", Preparation()), ("classify", model)]), frame, EVIL[y])
+    page = Page(html)
+    assert "<script>alert" not in html
+    assert "<img" not in html
+    assert "\x00" not in html
+    assert page.tags.count("script") == 2
+    assert not any(key.startswith("on") for key, _ in page.attributes)
+    assert "script-src 'sha256-" in html
+
+
+def test_pictures_of_digits_and_no_form_for_64_pixels():
+    X, y = load_digits(return_X_y=True)
+    html = report_of(LOGM(2, max_iter=2, random_state=0), X, y)
+    assert "Each picture is a prototype" in html
+    assert "a form is no help" in html
+    assert "script-src 'none'" in html
+
+
+def test_polars_frames_with_missing_values(flowers):
+    frame = pl.DataFrame({name: flowers[0][name].to_list() for name in flowers[0]})
+    frame = frame.with_columns(pl.Series("colour", ["red", None, "blue"] * 50))
+    html = report_of(Pipeline([("prepare", Preparation()), ("classify", LOGM(max_iter=3))]), frame, flowers[1])
+    assert "columns sepal length, sepal width, petal length, petal width, colour" in html
+    assert '"name": "colour", "levels": ["blue", "red"], "missing": true' in html
+
+
+def test_large_and_small_tables(flowers):
+    X, y = flowers
+    model = LOGM(max_iter=2).fit(X, y)
+    rows = [{"method": "only", "accuracy": 1.0, "numbers": 12, "kilobytes": 0.1, "microseconds": 0.0}]
+    many = pd.concat([X] * 20, ignore_index=True)
+    html = report_page(model, many, np.tile(y, 20), X[:1], y[:1], table=rows)
+    assert "2000 of 3,000 rows are drawn" in html
+    with pytest.raises(ValueError, match="table of methods"):
+        report_page(model, X, y, X, y, table=[])
+
+
+def test_written_whole_or_not_at_all(flowers, tmp_path, monkeypatch):
+    X, y = flowers
+    model = LOGM(max_iter=2).fit(X, y)
+    path = tmp_path / "report.html"
+    write_report(path, model, X, y, X, y, table=table_of(model, X, y))
+    before = path.read_bytes()
+    assert before.startswith(b"<!DOCTYPE html>")
+    assert [file.name for file in tmp_path.iterdir()] == ["report.html"]
+    write_report(path, model, X, y, X, y, table=table_of(model, X, y))
+    assert path.read_bytes() == before
+
+    def full(*_):
+        raise OSError("disk full")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(OSError, match="disk full"):
+        write_report(path, model, X[:80], y[:80], X, y, table=table_of(model, X, y))
+    assert path.read_bytes() == before
+    assert [file.name for file in tmp_path.iterdir()] == ["report.html"]
