@@ -15,7 +15,9 @@ from protolearn.solvers import Objective
 ALL_METRICS = {
     **dict(METRICS.items()),
     "relevance, sum 1": Diagonal("global", "sum"),
+    "relevance, free scale": Diagonal("prototype", "free"),
     "low-rank omega": Omega(n_components=2),
+    "class omega, free scale": Omega(n_components=3, scope="class", normalization="free"),
     "low-rank local omega": Omega(n_components=2, scope="prototype", normalization="sum"),
 }
 DIFFERENTIABLE = {name: loss for name, loss in LOSSES.items() if loss.differentiable}

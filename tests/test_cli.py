@@ -6,7 +6,8 @@ import sys
 import numpy as np
 import pytest
 
-from protolearn import LOGM, cli, demo
+from protolearn import LOGM, cli
+from protolearn.cli import digits
 from protolearn.report import plot_prototypes
 
 
@@ -21,14 +22,14 @@ def test_demo_prints_the_table_and_saves_the_picture(tmp_path, capsys):
 
 
 def test_demo_keeps_the_accuracy():
-    (everything, few), _ = demo.compare_on_digits()
+    (everything, few), _ = digits.compare_on_digits()
     assert few.accuracy >= everything.accuracy - 0.005
     assert few.numbers * 25 <= everything.numbers
 
 
 def test_demo_without_matplotlib_says_what_to_install(tmp_path, capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
-    demo.run(tmp_path / "x.png")
+    digits.run(tmp_path / "x.png")
     assert 'pip install "protolearn[plot]"' in capsys.readouterr().out
 
 
@@ -56,7 +57,7 @@ def test_failures_end_with_1(monkeypatch, capsys, tmp_path):
         def fail(picture, error=error):
             raise error
 
-        monkeypatch.setattr(demo, "run", fail)
+        monkeypatch.setattr(digits, "run", fail)
         assert cli.main(["demo", "--picture", str(tmp_path / "x.png")]) == 1
         assert message in capsys.readouterr().err
 

@@ -16,10 +16,10 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import MinMaxScaler, OneHotEncoder
 
 import protolearn
+from protolearn.compare import comparison
 from protolearn.compare.comparison import COLUMNS, FIELDS, compare, one_row
 from protolearn.compare.methods import METHODS, chosen_methods
 from protolearn.compare.rows import RowFile
-from reproduction import comparison
 
 MEASURED = ("tuning_seconds", "fit_seconds", "microseconds")
 

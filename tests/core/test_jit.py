@@ -68,11 +68,12 @@ def test_kernels_keep_their_names_and_can_travel():
 IMPORT_AND_PREDICT = """
 import sys
 import numpy as np
-import protolearn, protolearn.export, protolearn.report
+import protolearn, protolearn.export
+from protolearn.explain import explain
 model = protolearn.load(sys.argv[1])
 X = np.random.default_rng(0).normal(size=(20, 4))
 model.predict(X), model.predict_proba(X), model.decision_function(X), model.row_classifier()(X[0])
-protolearn.report.explain(model, X[:1])
+explain(model, X[:1])
 assert not {"numba", "llvmlite"} & set(sys.modules), "numba was imported"
 """
 

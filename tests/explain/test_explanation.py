@@ -228,7 +228,9 @@ def test_what_cannot_be_explained(model, message, blobs):
 
 
 def test_a_metric_of_ones_own():
-    with pytest.raises(ValueError, match="need a Euclidean, a relevance or an omega metric; Metric is none"):
+    with pytest.raises(
+        ValueError, match="weighted differences or of a linear map; Metric has neither"
+    ):
         forms(Metric(), random_problem(ALL_METRICS["euclidean"])[1])
 
 

@@ -155,13 +155,16 @@ def _hinge(d_own, d_rival, slope):
 
 
 class _OwnMetric(Diagonal):
-    pass
+    """A distance that says nothing of its form."""
+
+    def weights(self, prototypes):
+        return None
 
 
 def test_own_loss_is_fine_and_own_metric_is_refused_before_a_file_is_there(iris, tmp_path):
     X, y = iris
     export_c(PrototypeClassifier(loss=_hinge, max_iter=2).fit(X, y), tmp_path / "hinge.h")
-    with pytest.raises(ValueError, match="is not one of the library's, and an export cannot write it"):
+    with pytest.raises(ValueError, match="has neither `weights` nor `maps`, and an export cannot write it"):
         export_c(LOGM(metric=_OwnMetric(), max_iter=2).fit(X, y), tmp_path / "own.h")
     with pytest.raises(ValueError, match="pass X"):
         export_c(GLVQ(max_iter=2).fit(X, y), tmp_path / "own.h", dtype="int8")

@@ -95,6 +95,9 @@ def test_the_best_of_a_search_is_taken(iris):
 class _OwnMetric(Diagonal):
     """Measures as its parent does, but nobody can know that."""
 
+    def weights(self, prototypes):
+        return None
+
 
 class _Cube(TransformerMixin, BaseEstimator):
     def fit(self, X, y=None):
@@ -107,7 +110,7 @@ class _Cube(TransformerMixin, BaseEstimator):
 
 def test_what_cannot_be_folded_says_so(iris):
     X, y = iris
-    with pytest.raises(ValueError, match="metric _OwnMetric is not one of the library's"):
+    with pytest.raises(ValueError, match="metric _OwnMetric has neither `weights` nor `maps`"):
         plain_model(LOGM(metric=_OwnMetric(), max_iter=2).fit(X, y))
     with pytest.raises(ValueError, match="step _Cube cannot be folded"):
         plain_model(make_pipeline(_Cube(), GLVQ(max_iter=2)).fit(X, y))

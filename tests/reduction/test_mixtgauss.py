@@ -7,7 +7,7 @@ from sklearn.mixture import GaussianMixture
 
 from protolearn import MixtGauss
 from protolearn.data import TrainingSet
-from protolearn.reduction.mixtgauss import MixtureStart, class_accuracies, class_data, em_step, fit_one, log_likelihood
+from protolearn.reduction.mixtures import MixtureStart, class_accuracies, class_data, em_step, fit_one, log_likelihood
 from reproduction.datasets import load
 
 DATA_SETS = ["breast", "glass", "heart", "liver", "pima", "vehicle", "vowel", "wine", "phoneme", "satimage", "texture"]

@@ -15,7 +15,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
 from protolearn import GMLVQ, GRLVQ, LGMLVQ, LOGM, LPD, HartCondensing, MixtGauss
-from protolearn import inspection as look
+from protolearn import report as look
 from protolearn.explain.rejection import rejection_curve
 from protolearn.report.fitted import fitted_model, image_shape_of, plain
 from protolearn.report.metric_plots import relevances_of

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 METRICS = Registry("metric")
 SCOPES = ("global", "class", "prototype")
-NORMALIZATIONS = ("mean", "sum")
+NORMALIZATIONS = ("mean", "sum", "free")
 # Rows of which the nearest prototype is searched at a time: the least values so far stay in the first-level cache.
 _AT_A_TIME = 1024
 # So many units in the last place of the largest distance of a row may be rounding.
@@ -63,7 +63,7 @@ def move_signature(number: Any) -> Any:
 
 
 def update_signature(number: Any) -> Any:
-    """update(T, s, rho, total, G): T[s] -= rho G[s], projected; G[s] = 0."""
+    """update(T, s, rho, total, G): T[s] -= rho G[s], projected; G[s] = 0. A total of 0 leaves the scale free."""
     return types.void(stack(number), types.int64, types.float64, types.float64, stack(number))
 
 
@@ -101,7 +101,8 @@ class Metric:
     takes_factors : the compiled step reads factors of each number's rate from `constants`: positions, then theta
     scope : which prototypes share parameters: all ("global"), those of a class ("class"), none ("prototype")
     normalization : what the weights sum to: "mean" makes their mean 1, so that the start is the Euclidean distance;
-        "sum" makes their sum 1, as most papers print it
+        "sum" makes their sum 1, as most papers print it; "free" starts as "mean" and then leaves the scale free, so
+        that it is learned like everything else
     """
 
     adaptive: ClassVar[bool] = True
@@ -127,8 +128,13 @@ class Metric:
         return {"global": 1, "class": n_classes, "prototype": len(labels)}[self.scope]
 
     def total(self, n_features: int) -> float:
-        """What the weights (or the trace of Lambda) sum to."""
-        return float(n_features) if self.normalization == "mean" else 1.0
+        """What the weights (or the trace of Lambda) sum to, at the start where the scale is free."""
+        return 1.0 if self.normalization == "sum" else float(n_features)
+
+    @property
+    def scale_is_free(self) -> bool:
+        """Whether the sum of the weights is learned."""
+        return self.normalization == "free"
 
     def start(self, positions: np.ndarray, labels: np.ndarray, data: Samples) -> PrototypeSet:
         """Prototypes at `positions` under the metric's first parameters."""

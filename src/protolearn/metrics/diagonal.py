@@ -41,7 +41,8 @@ class Diagonal(Metric):
 
     After each update negative weights become 0 and the vector is scaled to its sum: the number of features
     (normalization="mean", so that the start is the Euclidean distance and a weight of 1 is an average one) or 1
-    ("sum", as printed). A vector clipped to all zeros goes back to equal weights.
+    ("sum", as printed), or is not scaled ("free"). A vector clipped to all zeros goes back to equal weights, unless the
+    scale is free.
     A weight may reach the number of features, and 2 eta c lam then passes 1: the pull overshoots x and the prototype
     runs away (LOGM-PDW on sonar at tau = 2, read literally). The share of the way that a feature moves is bounded by 1,
     or by the share at an average weight where that is larger already: then the learning rate is at fault.
@@ -74,12 +75,16 @@ class Diagonal(Metric):
 
     def project(self, theta: np.ndarray) -> np.ndarray:
         clipped = np.maximum(theta, 0.0)
+        if self.scale_is_free:
+            return clipped
         sums = clipped.sum(axis=1, keepdims=True)
         clipped = np.where(sums > 0, clipped, 1.0)
         total = self.total(theta.shape[1])
         return (clipped * (total / clipped.sum(axis=1, keepdims=True))).astype(theta.dtype, copy=False)
 
     def gradient_before_projection(self, raw: np.ndarray, theta: np.ndarray, gradient: np.ndarray) -> np.ndarray:
+        if self.scale_is_free:
+            return gradient
         along = slot_products(gradient, theta) / self.total(theta.shape[1])
         return (gradient - along) * scale_of(raw, theta)
 
@@ -184,7 +189,7 @@ def move_weighted(x, W, T, slot, chosen, pulls, etas, G, constants):
 
 @kernel(update_signature, fastmath=VECTORISED)
 def clip_and_normalise(T, s, rho, total, G):
-    """lam -= rho G; negatives to 0; scaled to `total`; all zeros to equal weights."""
+    """lam -= rho G; negatives to 0; scaled to `total`; all zeros to equal weights. A total of 0: not scaled."""
     lam = T[s, 0]
     g = G[s, 0]
     zero = lam.dtype.type(0)
@@ -194,6 +199,8 @@ def clip_and_normalise(T, s, rho, total, G):
         lam[j] = max(lam[j] - rate * g[j], zero)
         sum_ += lam[j]
         g[j] = zero
+    if total == 0:
+        return
     if sum_ > 0:
         scale = lam.dtype.type(total / sum_)
         for j in range(lam.shape[0]):

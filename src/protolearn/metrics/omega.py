@@ -45,7 +45,7 @@ class Omega(Metric):
 
     Omega has `n_components` rows. It starts at the identity or, with fewer rows than features, at the leading
     principal axes of the data; after each step it is scaled so that trace(Lambda) is the number of features
-    (normalization="mean") or 1 ("sum", as printed). A position never moves further than its distance to the sample, or
+    (normalization="mean") or 1 ("sum", as printed), or not at all ("free"). A position never moves further than its distance to the sample, or
     than it would under equal weights where that is further already. `start_at` is an Omega to begin with instead, for
     example `components_` of LMNN, scaled to that trace; a metric_learning_rate of 0 keeps it.
     """
@@ -158,11 +158,15 @@ class Omega(Metric):
 
     def project(self, theta: np.ndarray) -> np.ndarray:
         """Scaled so that the sum of squares of each slot is the total; one of zeros stays as it is."""
+        if self.scale_is_free:
+            return theta
         squares = slot_products(theta, theta)
         scale = np.sqrt(self.total(theta.shape[2]) / np.where(squares > 0, squares, 1.0))
         return (theta * np.where(squares > 0, scale, 1.0)).astype(theta.dtype, copy=False)
 
     def gradient_before_projection(self, raw: np.ndarray, theta: np.ndarray, gradient: np.ndarray) -> np.ndarray:
+        if self.scale_is_free:
+            return gradient
         along = slot_products(gradient, theta) / self.total(theta.shape[2])
         return (gradient - along * theta) * scale_of(raw, theta)
 
@@ -250,7 +254,7 @@ def move_mapped(x, W, T, slot, chosen, pulls, etas, G, constants):
 
 @kernel(update_signature, fastmath=VECTORISED)
 def normalise_trace(T, s, rho, total, G):
-    """Omega -= rho G, scaled to trace(Omega'Omega) = total."""
+    """Omega -= rho G, scaled to trace(Omega'Omega) = total; of a total of 0, not scaled."""
     rows, d = T[s].shape
     rate = T.dtype.type(rho)
     squares = 0.0
@@ -263,7 +267,7 @@ def normalise_trace(T, s, rho, total, G):
             q += row[j] * row[j]
             g[j] = 0
         squares += q
-    if squares > 0:
+    if squares > 0 and total > 0:
         scale = T.dtype.type(np.sqrt(total / squares))
         for r in range(rows):
             for j in range(d):

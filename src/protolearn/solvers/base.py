@@ -48,6 +48,7 @@ class Plan:
     scale : mean squared distance to the nearest start: the unit of squared distances
     limit : a squared distance that has no other cause than a step size that is too large
     batch_size : rows of a mini-batch
+    ridge : lambda of the ridge that draws positions and metric to their start: batch solvers
     first_step, n_steps : where a schedule starts and ends; n_steps None means max_iter epochs
     watch : called after each epoch
     position_factor, metric_factor : factors of the two rates for each number: solvers "batch_sum" and "online"
@@ -68,6 +69,7 @@ class Plan:
     shuffle: bool = True
     tol: float | None = None
     batch_size: int = 128
+    ridge: float = 0.0
     first_step: int = 0
     n_steps: int | None = None
     rates: np.ndarray | None = None

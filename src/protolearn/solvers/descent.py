@@ -1,7 +1,13 @@
 """Batch and mini-batch descent on the same gradient: `gradient`, `lbfgs`, `adam`.
 
 All three work on positions divided by the root of the mean distance to the nearest start, so that they and the metric
-parameters, whose mean weight is about 1, are of one size, whatever the units of the data.
+parameters, whose mean weight is about 1, are of one size, whatever the units of the data. All three can hold the
+prototypes and the metric near their start by a ridge:
+
+    mean loss + lambda / 2N (d / cov |W - W0|^2 + sum over the slots of d |T - T0|^2 / |T0|^2)
+
+with N the weight of the samples, d the number of features and cov the mean squared distance to the nearest start. One
+feature then counts as much in a position as in the metric.
 """
 
 from __future__ import annotations
@@ -37,6 +43,18 @@ class _Variables:
         self.learns_positions = plan.position_rate > 0
         self.learns_metric = self.metric.adaptive and plan.metric_rate > 0
         self.n_positions = start.positions.size if self.learns_positions else 0
+        self.origin = self.vector(start)
+        self.stiffness = plan.ridge * self._ridge_units() if plan.ridge else None
+
+    def _ridge_units(self) -> np.ndarray:
+        """The factor of each squared move in the ridge."""
+        d = self.start.positions.shape[1]
+        units = np.full(len(self.origin), float(d))
+        if self.learns_metric:
+            theta = self.start.theta
+            squares = np.einsum("ij,ij->i", *[theta.reshape(len(theta), -1).astype(np.float64)] * 2)
+            units[self.n_positions :] = np.repeat(d / np.where(squares > 0, squares, d), theta[0].size)
+        return units
 
     def vector(self, prototypes: PrototypeSet) -> np.ndarray:
         parts = [prototypes.positions.ravel().astype(np.float64) / self.unit] if self.learns_positions else []
@@ -69,7 +87,16 @@ class _Variables:
         found = whole_gradient(prototypes, data, objective)
         slope = self.gradient(vector, prototypes, found)
         slope /= data.total_weight
-        return found.value / data.total_weight, slope
+        value = found.value / data.total_weight
+        if self.stiffness is not None:
+            pull = self.ridge_slope(vector, data)
+            value += 0.5 * float(pull @ (vector - self.origin))
+            slope += pull
+        return value, slope
+
+    def ridge_slope(self, vector: np.ndarray, data: Samples) -> np.ndarray:
+        """The gradient of the ridge, a part of that of the mean loss."""
+        return self.stiffness * (vector - self.origin) / data.total_weight
 
     def bounds(self) -> Bounds | None:
         """No bounds for the positions, the metric's own for its parameters; None where it has none."""
@@ -216,6 +243,8 @@ def _adam_epochs(variables: _Variables, vector: np.ndarray, data: Samples, objec
                 continue
             total += found.value
             slope = variables.gradient(vector, prototypes, found) / (found.weight or 1.0)
+            if variables.stiffness is not None:
+                slope += variables.ridge_slope(vector, data)
             rate = _ADAM_RATE * tau * float(plan.schedule(plan.first_step + step, n_steps))
             step += 1
             first = keep_first * first + (1 - keep_first) * slope

@@ -104,7 +104,7 @@ def move_mapped(W, i, towards, away, p, factor, mean_weight):
 
 @vectorised
 def update_omega(T, s, a, b, differences, away, total):
-    """Omega -= a h_0 v_0' + b h_1 v_1', scaled to trace(Omega'Omega) = total; returns the scale.
+    """Omega -= a h_0 v_0' + b h_1 v_1', scaled to trace(Omega'Omega) = total, of 0 not at all; returns the scale.
 
     Omega is T[s], h the differences after the map, v those before.
     """
@@ -118,7 +118,7 @@ def update_omega(T, s, a, b, differences, away, total):
             T[s, r, j] -= p * away[0, j] + q * away[1, j]
             total_of_row += T[s, r, j] * T[s, r, j]
         squares += total_of_row
-    if not squares > 0:
+    if not (squares > 0 and total > 0):
         return number(1)
     scale = number(np.sqrt(total / squares))
     for r in range(rows):

@@ -222,7 +222,7 @@ class _Stream:
                 packed.constants,
                 *self.room,
                 self.gradient if rho.any() else self.no_gradient,
-                self.objective.metric.total(data.n_features),
+                0.0 if self.objective.metric.scale_is_free else self.objective.metric.total(data.n_features),
                 self.plan.limit,
                 *self.epoch.functions,
                 self.parameters,
