@@ -2,15 +2,64 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import inspect
+from collections.abc import Callable, Iterable
+from difflib import get_close_matches
+from functools import wraps
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, Concatenate, ParamSpec
 
 import numpy as np
 from sklearn.utils import check_random_state
 
+Given = ParamSpec("Given")
+
 # More steps than that nobody waits for, and their product with a number of rows fits a machine's integer.
 _LARGEST_COUNT = 2**31 - 1
+
+
+def stores_parameters(init: Callable[Concatenate[Any, Given], None]) -> Callable[Concatenate[Any, Given], None]:
+    """Decorate the `__init__` of an estimator: each argument becomes the attribute of its name.
+
+    scikit-learn reads the parameters from the signature and wants each of them stored as given, and nothing else done;
+    so the signature is all there is to write. A subclass may have an `__init__` of its own, decorated or not, and call
+    this one by `super().__init__`.
+
+    A keyword that the class does not have raises a TypeError that names the remedy: the class's own words in
+    `_absent`, a dict from keyword to remedy, or the nearest keyword that it has.
+
+    >>> class Circle:
+    ...     @stores_parameters
+    ...     def __init__(self, radius=1.0, *, colour="red") -> None: ...
+    >>> vars(Circle(2.0))
+    {'radius': 2.0, 'colour': 'red'}
+    >>> Circle(color="blue")
+    Traceback (most recent call last):
+    TypeError: Circle has no parameter 'color'; did you mean 'colour'? It has radius, colour.
+    """
+    signature = inspect.signature(init)
+    names = list(signature.parameters)[1:]
+
+    @wraps(init)
+    def store(self: Any, /, *args: Given.args, **keywords: Given.kwargs) -> None:
+        for unknown in keywords.keys() - set(names):
+            raise TypeError(_no_such_parameter(type(self), unknown, names))
+        init(self, *args, **keywords)
+        given = signature.bind(self, *args, **keywords)
+        given.apply_defaults()
+        for name in names:
+            setattr(self, name, given.arguments[name])
+
+    return store
+
+
+def _no_such_parameter(estimator: type, unknown: str, names: list[str]) -> str:
+    cause = f"{estimator.__name__} has no parameter {unknown!r}"
+    remedy = getattr(estimator, "_absent", {}).get(unknown)
+    if remedy is not None:
+        return f"{cause}: {remedy}"
+    near = get_close_matches(unknown, names, 1)
+    return f"{cause}{f'; did you mean {near[0]!r}?' if near else '.'} It has {', '.join(names)}."
 
 
 def check_choice(name: str, value: Any, choices: Iterable[Any]) -> None:

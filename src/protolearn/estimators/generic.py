@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from protolearn.core.parameters import stores_parameters
 from protolearn.estimators.documentation import documented
 from protolearn.estimators.learning import LearningClassifier
 from protolearn.losses import LOSSES, CustomLoss, Loss
@@ -32,6 +33,7 @@ class PrototypeClassifier(LearningClassifier):
     True
     """
 
+    @stores_parameters
     def __init__(
         self,
         n_prototypes: Any = 1,
@@ -56,30 +58,7 @@ class PrototypeClassifier(LearningClassifier):
         warm_start: bool = False,
         verbose: int = 0,
         callback: Callable | None = None,
-    ) -> None:
-        super().__init__(
-            n_prototypes,
-            init=init,
-            metric=metric,
-            solver=solver,
-            max_iter=max_iter,
-            learning_rate=learning_rate,
-            schedule=schedule,
-            slope=slope,
-            annealing=annealing,
-            regularization=regularization,
-            metric_learning_rate=metric_learning_rate,
-            learn_prototypes=learn_prototypes,
-            shuffle=shuffle,
-            batch_size=batch_size,
-            tol=tol,
-            class_weight=class_weight,
-            random_state=random_state,
-            warm_start=warm_start,
-            verbose=verbose,
-            callback=callback,
-        )
-        self.loss = loss
+    ) -> None: ...
 
     def _make_loss(self) -> Loss:
         if isinstance(self.loss, Loss):

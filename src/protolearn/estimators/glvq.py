@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from protolearn.core.parameters import check_choice
+from protolearn.core.parameters import check_choice, stores_parameters
 from protolearn.estimators.blocked import in_blocks
 from protolearn.estimators.documentation import documented
 from protolearn.estimators.learning import LearningClassifier
@@ -40,6 +40,7 @@ class GLVQ(LearningClassifier):
     0.98
     """
 
+    @stores_parameters
     def __init__(
         self,
         n_prototypes: Any = 1,
@@ -63,29 +64,7 @@ class GLVQ(LearningClassifier):
         warm_start: bool = False,
         verbose: int = 0,
         callback: Callable | None = None,
-    ) -> None:
-        super().__init__(
-            n_prototypes,
-            init=init,
-            metric=metric,
-            solver=solver,
-            max_iter=max_iter,
-            learning_rate=learning_rate,
-            schedule=schedule,
-            slope=slope,
-            regularization=regularization,
-            metric_learning_rate=metric_learning_rate,
-            learn_prototypes=learn_prototypes,
-            shuffle=shuffle,
-            batch_size=batch_size,
-            tol=tol,
-            class_weight=class_weight,
-            random_state=random_state,
-            warm_start=warm_start,
-            verbose=verbose,
-            callback=callback,
-        )
-        self.transfer = transfer
+    ) -> None: ...
 
     def _make_loss(self) -> Loss:
         return glvq_loss(self.transfer)
@@ -106,6 +85,7 @@ class GRLVQ(LearningClassifier):
     0.98
     """
 
+    @stores_parameters
     def __init__(
         self,
         n_prototypes: Any = 1,
@@ -129,29 +109,7 @@ class GRLVQ(LearningClassifier):
         warm_start: bool = False,
         verbose: int = 0,
         callback: Callable | None = None,
-    ) -> None:
-        super().__init__(
-            n_prototypes,
-            init=init,
-            solver=solver,
-            max_iter=max_iter,
-            learning_rate=learning_rate,
-            schedule=schedule,
-            slope=slope,
-            regularization=regularization,
-            metric_learning_rate=metric_learning_rate,
-            learn_prototypes=learn_prototypes,
-            shuffle=shuffle,
-            batch_size=batch_size,
-            tol=tol,
-            class_weight=class_weight,
-            random_state=random_state,
-            warm_start=warm_start,
-            verbose=verbose,
-            callback=callback,
-        )
-        self.transfer = transfer
-        self.normalization = normalization
+    ) -> None: ...
 
     def _make_loss(self) -> Loss:
         return glvq_loss(self.transfer)
@@ -179,6 +137,7 @@ class GMLVQ(LearningClassifier):
     0.987
     """
 
+    @stores_parameters
     def __init__(
         self,
         n_prototypes: Any = 1,
@@ -203,30 +162,7 @@ class GMLVQ(LearningClassifier):
         warm_start: bool = False,
         verbose: int = 0,
         callback: Callable | None = None,
-    ) -> None:
-        super().__init__(
-            n_prototypes,
-            init=init,
-            solver=solver,
-            max_iter=max_iter,
-            learning_rate=learning_rate,
-            schedule=schedule,
-            slope=slope,
-            regularization=regularization,
-            metric_learning_rate=metric_learning_rate,
-            learn_prototypes=learn_prototypes,
-            shuffle=shuffle,
-            batch_size=batch_size,
-            tol=tol,
-            class_weight=class_weight,
-            random_state=random_state,
-            warm_start=warm_start,
-            verbose=verbose,
-            callback=callback,
-        )
-        self.transfer = transfer
-        self.n_components = n_components
-        self.normalization = normalization
+    ) -> None: ...
 
     def _make_loss(self) -> Loss:
         return glvq_loss(self.transfer)
@@ -271,6 +207,7 @@ class LGMLVQ(LearningClassifier):
     0.993
     """
 
+    @stores_parameters
     def __init__(
         self,
         n_prototypes: Any = 1,
@@ -296,31 +233,7 @@ class LGMLVQ(LearningClassifier):
         warm_start: bool = False,
         verbose: int = 0,
         callback: Callable | None = None,
-    ) -> None:
-        super().__init__(
-            n_prototypes,
-            init=init,
-            solver=solver,
-            max_iter=max_iter,
-            learning_rate=learning_rate,
-            schedule=schedule,
-            slope=slope,
-            regularization=regularization,
-            metric_learning_rate=metric_learning_rate,
-            learn_prototypes=learn_prototypes,
-            shuffle=shuffle,
-            batch_size=batch_size,
-            tol=tol,
-            class_weight=class_weight,
-            random_state=random_state,
-            warm_start=warm_start,
-            verbose=verbose,
-            callback=callback,
-        )
-        self.transfer = transfer
-        self.n_components = n_components
-        self.scope = scope
-        self.normalization = normalization
+    ) -> None: ...
 
     def _make_loss(self) -> Loss:
         return glvq_loss(self.transfer)

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import StratifiedShuffleSplit
 
-from protolearn.core.parameters import check_choice, check_count, check_number, check_random
+from protolearn.core.parameters import check_choice, check_count, check_number, check_random, stores_parameters
 from protolearn.core.prototypes import PrototypeSet
 from protolearn.core.schedules import constant
 from protolearn.data import TrainingSet
@@ -113,6 +113,7 @@ class LaMaLVQ(PrototypeBase):
         "validation_fraction": 'float\n        Share of the samples that accept="validation" holds out of learning.',
     }
 
+    @stores_parameters
     def __init__(
         self,
         n_prototypes: Any = 1,
@@ -139,30 +140,7 @@ class LaMaLVQ(PrototypeBase):
         validation_fraction: float = 0.2,
         random_state: Any = None,
         verbose: int = 0,
-    ) -> None:
-        self.n_prototypes = n_prototypes
-        self.version = version
-        self.mode = mode
-        self.scope = scope
-        self.update = update
-        self.matrix_update = matrix_update
-        self.n_neighbors = n_neighbors
-        self.margin = margin
-        self.rounds = rounds
-        self.epochs = epochs
-        self.learning_rate = learning_rate
-        self.init = init
-        self.max_consecutive = max_consecutive
-        self.solver = solver
-        self.max_iter = max_iter
-        self.tol = tol
-        self.invader_interval = invader_interval
-        self.batch_step = batch_step
-        self.refresh_targets = refresh_targets
-        self.accept = accept
-        self.validation_fraction = validation_fraction
-        self.random_state = random_state
-        self.verbose = verbose
+    ) -> None: ...
 
     def _check_parameters(self) -> None:
         check_choice("version", self.version, ("pattern", "prototype"))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_array
 
-from protolearn.core.parameters import check_choice, check_number
+from protolearn.core.parameters import check_choice, check_number, stores_parameters
 from protolearn.core.prototypes import PrototypeSet
 from protolearn.data import Samples
 from protolearn.estimators.documentation import documented
@@ -74,6 +74,7 @@ class Learn1NN(KeepingClassifier):
         The variance of the kernel at the end of learning.
 """
 
+    @stores_parameters
     def __init__(
         self,
         n_prototypes: Any = 1,
@@ -99,31 +100,7 @@ class Learn1NN(KeepingClassifier):
         warm_start: bool = False,
         verbose: int = 0,
         callback: Callable | None = None,
-    ) -> None:
-        super().__init__(
-            n_prototypes,
-            init=init,
-            solver=solver,
-            max_iter=max_iter,
-            learning_rate=learning_rate,
-            schedule=schedule,
-            regularization=regularization,
-            annealing=annealing,
-            shuffle=shuffle,
-            batch_size=batch_size,
-            tol=tol,
-            class_weight=class_weight,
-            random_state=random_state,
-            warm_start=warm_start,
-            verbose=verbose,
-            callback=callback,
-        )
-        self.loss = loss
-        self.sigma = sigma
-        self.keep = keep
-        self.validation_fraction = validation_fraction
-        self.check_every = check_every
-        self.patience = patience
+    ) -> None: ...
 
     def _make_loss(self) -> Loss:
         check_choice("loss", self.loss, LOSS_NAMES)

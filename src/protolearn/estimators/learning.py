@@ -73,50 +73,26 @@ class LearningClassifier(PrototypeBase):
 
     _solvers: tuple[str, ...] = ("online", "gradient", "lbfgs", "adam")
 
-    def __init__(
-        self,
-        n_prototypes: Any = 1,
-        *,
-        init: Any = "kmeans",
-        metric: str | Metric = "euclidean",
-        solver: str = "online",
-        max_iter: int = 100,
-        learning_rate: float = 1.0,
-        schedule: str | Callable = "linear",
-        slope: float | None = None,
-        annealing: float = 1.0,
-        regularization: float = 0.0,
-        metric_learning_rate: float = 0.1,
-        learn_prototypes: bool = True,
-        shuffle: bool = True,
-        batch_size: int = 128,
-        tol: float | None = None,
-        class_weight: Any = None,
-        random_state: Any = None,
-        warm_start: bool = False,
-        verbose: int = 0,
-        callback: Callable | None = None,
-    ) -> None:
-        self.n_prototypes = n_prototypes
-        self.init = init
-        self.metric = metric
-        self.solver = solver
-        self.max_iter = max_iter
-        self.learning_rate = learning_rate
-        self.schedule = schedule
-        self.slope = slope
-        self.annealing = annealing
-        self.regularization = regularization
-        self.metric_learning_rate = metric_learning_rate
-        self.learn_prototypes = learn_prototypes
-        self.shuffle = shuffle
-        self.batch_size = batch_size
-        self.tol = tol
-        self.class_weight = class_weight
-        self.random_state = random_state
-        self.warm_start = warm_start
-        self.verbose = verbose
-        self.callback = callback
+    # What a class has no parameter for keeps these values.
+    n_prototypes: Any = 1
+    init: Any = "kmeans"
+    metric: str | Metric = "euclidean"
+    solver: str = "online"
+    max_iter: int = 100
+    learning_rate: float = 1.0
+    schedule: str | Callable = "linear"
+    slope: float | None = None
+    annealing: float = 1.0
+    regularization: float = 0.0
+    metric_learning_rate: float = 0.1
+    learn_prototypes: bool = True
+    shuffle: bool = True
+    batch_size: int = 128
+    tol: float | None = None
+    random_state: Any = None
+    warm_start: bool = False
+    verbose: int = 0
+    callback: Callable | None = None
 
     def _make_loss(self) -> Loss:
         raise NotImplementedError("abstract: a classifier names its loss")

@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from protolearn.core.parameters import as_numbers, check_choice, check_count, check_number
+from protolearn.core.parameters import as_numbers, check_choice, check_count, check_number, stores_parameters
 from protolearn.data import class_codes
 from protolearn.data.ranges import check_finite, check_range, finite_or_refused, size_and_spread
 from protolearn.solvers.large_margin import METRIC_SOLVERS, solve_large_margin
@@ -89,6 +89,7 @@ class LMNN(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     True
     """
 
+    @stores_parameters
     def __init__(
         self,
         n_neighbors: int = 3,
@@ -104,19 +105,7 @@ class LMNN(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         n_rounds: int = 1,
         random_state: Any = None,
         verbose: int = 0,
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.n_components = n_components
-        self.margin = margin
-        self.push_pull = push_pull
-        self.init = init
-        self.solver = solver
-        self.max_iter = max_iter
-        self.tol = tol
-        self.invader_interval = invader_interval
-        self.n_rounds = n_rounds
-        self.random_state = random_state
-        self.verbose = verbose
+    ) -> None: ...
 
     def _check_parameters(self) -> None:
         check_count("n_neighbors", self.n_neighbors)

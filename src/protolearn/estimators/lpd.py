@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_array
 
-from protolearn.core.parameters import check_choice, check_number
+from protolearn.core.parameters import check_choice, check_number, stores_parameters
 from protolearn.core.prototypes import PrototypeSet
 from protolearn.data import Samples, TrainingSet
 from protolearn.estimators.documentation import documented
@@ -66,6 +66,7 @@ class LPD(KeepingClassifier):
         Where the weights started.
 """
 
+    @stores_parameters
     def __init__(
         self,
         n_prototypes: Any = 0.05,
@@ -91,31 +92,7 @@ class LPD(KeepingClassifier):
         warm_start: bool = False,
         verbose: int = 0,
         callback: Callable | None = None,
-    ) -> None:
-        super().__init__(
-            n_prototypes,
-            init=init,
-            solver=solver,
-            max_iter=max_iter,
-            learning_rate=learning_rate,
-            schedule=schedule,
-            slope=slope,
-            metric_learning_rate=metric_learning_rate,
-            learn_prototypes=learn_prototypes,
-            shuffle=shuffle,
-            tol=tol,
-            random_state=random_state,
-            warm_start=warm_start,
-            verbose=verbose,
-            callback=callback,
-        )
-        self.initial_weights = initial_weights
-        self.step_factors = step_factors
-        self.keep = keep
-        self.validation_fraction = validation_fraction
-        self.check_every = check_every
-        self.patience = patience
-        self.exponent = exponent
+    ) -> None: ...
 
     _stream_goes_on = False
 

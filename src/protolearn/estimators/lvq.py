@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from protolearn.core.parameters import stores_parameters
 from protolearn.estimators.documentation import documented
 from protolearn.estimators.learning import LearningClassifier
 from protolearn.losses import LOSSES, Loss
@@ -30,6 +31,7 @@ class LVQ1(LearningClassifier):
 
     _texts = {"learning_rate": "alpha"}
 
+    @stores_parameters
     def __init__(
         self,
         n_prototypes: Any = 1,
@@ -45,21 +47,7 @@ class LVQ1(LearningClassifier):
         warm_start: bool = False,
         verbose: int = 0,
         callback: Callable | None = None,
-    ) -> None:
-        super().__init__(
-            n_prototypes,
-            init=init,
-            max_iter=max_iter,
-            learning_rate=learning_rate,
-            schedule=schedule,
-            shuffle=shuffle,
-            tol=tol,
-            class_weight=class_weight,
-            random_state=random_state,
-            warm_start=warm_start,
-            verbose=verbose,
-            callback=callback,
-        )
+    ) -> None: ...
 
     def _make_loss(self) -> Loss:
         return LOSSES["lvq1"]()
@@ -84,6 +72,7 @@ class OLVQ1(LearningClassifier):
 
     _texts = {"learning_rate": "alpha"}
 
+    @stores_parameters
     def __init__(
         self,
         n_prototypes: Any = 1,
@@ -98,20 +87,7 @@ class OLVQ1(LearningClassifier):
         warm_start: bool = False,
         verbose: int = 0,
         callback: Callable | None = None,
-    ) -> None:
-        super().__init__(
-            n_prototypes,
-            init=init,
-            max_iter=max_iter,
-            learning_rate=learning_rate,
-            shuffle=shuffle,
-            tol=tol,
-            class_weight=class_weight,
-            random_state=random_state,
-            warm_start=warm_start,
-            verbose=verbose,
-            callback=callback,
-        )
+    ) -> None: ...
 
     def _make_loss(self) -> Loss:
         return LOSSES["olvq1"]()
@@ -134,6 +110,7 @@ class LVQ2(LearningClassifier):
 
     _texts = {"learning_rate": "alpha"}
 
+    @stores_parameters
     def __init__(
         self,
         n_prototypes: Any = 1,
@@ -150,22 +127,7 @@ class LVQ2(LearningClassifier):
         warm_start: bool = False,
         verbose: int = 0,
         callback: Callable | None = None,
-    ) -> None:
-        super().__init__(
-            n_prototypes,
-            init=init,
-            max_iter=max_iter,
-            learning_rate=learning_rate,
-            schedule=schedule,
-            shuffle=shuffle,
-            tol=tol,
-            random_state=random_state,
-            warm_start=warm_start,
-            verbose=verbose,
-            callback=callback,
-        )
-        self.window = window
-        self.lvq_pak_window = lvq_pak_window
+    ) -> None: ...
 
     def _make_loss(self) -> Loss:
         return LOSSES["lvq2"](self.window, self.lvq_pak_window)
@@ -188,6 +150,7 @@ class LVQ21(LearningClassifier):
 
     _texts = {"learning_rate": "alpha"}
 
+    @stores_parameters
     def __init__(
         self,
         n_prototypes: Any = 1,
@@ -204,22 +167,7 @@ class LVQ21(LearningClassifier):
         warm_start: bool = False,
         verbose: int = 0,
         callback: Callable | None = None,
-    ) -> None:
-        super().__init__(
-            n_prototypes,
-            init=init,
-            max_iter=max_iter,
-            learning_rate=learning_rate,
-            schedule=schedule,
-            shuffle=shuffle,
-            tol=tol,
-            random_state=random_state,
-            warm_start=warm_start,
-            verbose=verbose,
-            callback=callback,
-        )
-        self.window = window
-        self.lvq_pak_window = lvq_pak_window
+    ) -> None: ...
 
     def _make_loss(self) -> Loss:
         return LOSSES["lvq21"](self.window, self.lvq_pak_window)
@@ -242,6 +190,7 @@ class LVQ3(LearningClassifier):
 
     _texts = {"learning_rate": "alpha"}
 
+    @stores_parameters
     def __init__(
         self,
         n_prototypes: Any = 1,
@@ -259,23 +208,7 @@ class LVQ3(LearningClassifier):
         warm_start: bool = False,
         verbose: int = 0,
         callback: Callable | None = None,
-    ) -> None:
-        super().__init__(
-            n_prototypes,
-            init=init,
-            max_iter=max_iter,
-            learning_rate=learning_rate,
-            schedule=schedule,
-            shuffle=shuffle,
-            tol=tol,
-            random_state=random_state,
-            warm_start=warm_start,
-            verbose=verbose,
-            callback=callback,
-        )
-        self.window = window
-        self.lvq_pak_window = lvq_pak_window
-        self.epsilon = epsilon
+    ) -> None: ...
 
     def _make_loss(self) -> Loss:
         return LOSSES["lvq3"](self.window, self.lvq_pak_window, self.epsilon)
@@ -298,6 +231,7 @@ class DSM(LearningClassifier):
 
     _texts = {"learning_rate": "alpha"}
 
+    @stores_parameters
     def __init__(
         self,
         n_prototypes: Any = 1,
@@ -316,24 +250,7 @@ class DSM(LearningClassifier):
         warm_start: bool = False,
         verbose: int = 0,
         callback: Callable | None = None,
-    ) -> None:
-        super().__init__(
-            n_prototypes,
-            init=init,
-            metric=metric,
-            solver=solver,
-            max_iter=max_iter,
-            learning_rate=learning_rate,
-            schedule=schedule,
-            metric_learning_rate=metric_learning_rate,
-            shuffle=shuffle,
-            batch_size=batch_size,
-            tol=tol,
-            random_state=random_state,
-            warm_start=warm_start,
-            verbose=verbose,
-            callback=callback,
-        )
+    ) -> None: ...
 
     def _make_loss(self) -> Loss:
         return LOSSES["dsm"]()

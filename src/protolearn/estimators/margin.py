@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from protolearn.core.parameters import stores_parameters
 from protolearn.estimators.documentation import documented
 from protolearn.estimators.learning import LearningClassifier
 from protolearn.losses import LOSSES, Loss
@@ -28,6 +29,7 @@ class MCE(LearningClassifier):
     0.98
     """
 
+    @stores_parameters
     def __init__(
         self,
         n_prototypes: Any = 1,
@@ -50,28 +52,7 @@ class MCE(LearningClassifier):
         warm_start: bool = False,
         verbose: int = 0,
         callback: Callable | None = None,
-    ) -> None:
-        super().__init__(
-            n_prototypes,
-            init=init,
-            metric=metric,
-            solver=solver,
-            max_iter=max_iter,
-            learning_rate=learning_rate,
-            schedule=schedule,
-            slope=slope,
-            regularization=regularization,
-            metric_learning_rate=metric_learning_rate,
-            learn_prototypes=learn_prototypes,
-            shuffle=shuffle,
-            batch_size=batch_size,
-            tol=tol,
-            class_weight=class_weight,
-            random_state=random_state,
-            warm_start=warm_start,
-            verbose=verbose,
-            callback=callback,
-        )
+    ) -> None: ...
 
     def _make_loss(self) -> Loss:
         return LOSSES["mce"]()
@@ -97,6 +78,7 @@ class LOGM(LearningClassifier):
     0.987
     """
 
+    @stores_parameters
     def __init__(
         self,
         n_prototypes: Any = 1,
@@ -119,28 +101,7 @@ class LOGM(LearningClassifier):
         warm_start: bool = False,
         verbose: int = 0,
         callback: Callable | None = None,
-    ) -> None:
-        super().__init__(
-            n_prototypes,
-            init=init,
-            metric=metric,
-            solver=solver,
-            max_iter=max_iter,
-            learning_rate=learning_rate,
-            schedule=schedule,
-            slope=slope,
-            regularization=regularization,
-            metric_learning_rate=metric_learning_rate,
-            learn_prototypes=learn_prototypes,
-            shuffle=shuffle,
-            batch_size=batch_size,
-            tol=tol,
-            class_weight=class_weight,
-            random_state=random_state,
-            warm_start=warm_start,
-            verbose=verbose,
-            callback=callback,
-        )
+    ) -> None: ...
 
     def _make_loss(self) -> Loss:
         return LOSSES["logm"]()

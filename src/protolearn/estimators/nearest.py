@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from protolearn.core.parameters import check_random
+from protolearn.core.parameters import check_random, stores_parameters
 from protolearn.data import Samples
 from protolearn.estimators.documentation import documented
 from protolearn.estimators.start import PrototypeBase
@@ -28,6 +28,7 @@ class NearestPrototype(PrototypeBase):
     0.973
     """
 
+    @stores_parameters
     def __init__(
         self,
         n_prototypes: Any = 1,
@@ -36,12 +37,7 @@ class NearestPrototype(PrototypeBase):
         metric: str | Metric = "euclidean",
         metric_parameters: Any = None,
         random_state: Any = None,
-    ) -> None:
-        self.n_prototypes = n_prototypes
-        self.init = init
-        self.metric = metric
-        self.metric_parameters = metric_parameters
-        self.random_state = random_state
+    ) -> None: ...
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> NearestPrototype:
         """Choose the prototypes.

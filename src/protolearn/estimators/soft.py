@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from protolearn.core.parameters import stores_parameters
 from protolearn.estimators.documentation import documented
 from protolearn.estimators.learning import LearningClassifier
 from protolearn.losses import LOSSES, Loss
@@ -28,6 +29,7 @@ class SNPC(LearningClassifier):
     0.98
     """
 
+    @stores_parameters
     def __init__(
         self,
         n_prototypes: Any = 1,
@@ -51,29 +53,7 @@ class SNPC(LearningClassifier):
         warm_start: bool = False,
         verbose: int = 0,
         callback: Callable | None = None,
-    ) -> None:
-        super().__init__(
-            n_prototypes,
-            init=init,
-            metric=metric,
-            solver=solver,
-            max_iter=max_iter,
-            learning_rate=learning_rate,
-            schedule=schedule,
-            slope=slope,
-            annealing=annealing,
-            regularization=regularization,
-            metric_learning_rate=metric_learning_rate,
-            learn_prototypes=learn_prototypes,
-            shuffle=shuffle,
-            batch_size=batch_size,
-            tol=tol,
-            class_weight=class_weight,
-            random_state=random_state,
-            warm_start=warm_start,
-            verbose=verbose,
-            callback=callback,
-        )
+    ) -> None: ...
 
     def _make_loss(self) -> Loss:
         return LOSSES["snpc"]()
@@ -94,6 +74,7 @@ class MAXP1(LearningClassifier):
     0.98
     """
 
+    @stores_parameters
     def __init__(
         self,
         n_prototypes: Any = 1,
@@ -118,30 +99,7 @@ class MAXP1(LearningClassifier):
         warm_start: bool = False,
         verbose: int = 0,
         callback: Callable | None = None,
-    ) -> None:
-        super().__init__(
-            n_prototypes,
-            init=init,
-            metric=metric,
-            solver=solver,
-            max_iter=max_iter,
-            learning_rate=learning_rate,
-            schedule=schedule,
-            slope=slope,
-            regularization=regularization,
-            metric_learning_rate=metric_learning_rate,
-            learn_prototypes=learn_prototypes,
-            shuffle=shuffle,
-            batch_size=batch_size,
-            tol=tol,
-            class_weight=class_weight,
-            random_state=random_state,
-            warm_start=warm_start,
-            verbose=verbose,
-            callback=callback,
-        )
-        self.n_nearest = n_nearest
-        self.include_own = include_own
+    ) -> None: ...
 
     def _make_loss(self) -> Loss:
         return LOSSES["maxp1"](self.n_nearest, self.include_own)
@@ -164,6 +122,7 @@ class RSLVQ(LearningClassifier):
     0.993
     """
 
+    @stores_parameters
     def __init__(
         self,
         n_prototypes: Any = 1,
@@ -186,28 +145,7 @@ class RSLVQ(LearningClassifier):
         warm_start: bool = False,
         verbose: int = 0,
         callback: Callable | None = None,
-    ) -> None:
-        super().__init__(
-            n_prototypes,
-            init=init,
-            metric=metric,
-            solver=solver,
-            max_iter=max_iter,
-            learning_rate=learning_rate,
-            schedule=schedule,
-            slope=slope,
-            regularization=regularization,
-            metric_learning_rate=metric_learning_rate,
-            learn_prototypes=learn_prototypes,
-            shuffle=shuffle,
-            batch_size=batch_size,
-            tol=tol,
-            class_weight=class_weight,
-            random_state=random_state,
-            warm_start=warm_start,
-            verbose=verbose,
-            callback=callback,
-        )
+    ) -> None: ...
 
     def _make_loss(self) -> Loss:
         return LOSSES["rslvq"]()
@@ -230,6 +168,7 @@ class RSLVQ1(LearningClassifier):
     0.993
     """
 
+    @stores_parameters
     def __init__(
         self,
         n_prototypes: Any = 1,
@@ -254,30 +193,7 @@ class RSLVQ1(LearningClassifier):
         warm_start: bool = False,
         verbose: int = 0,
         callback: Callable | None = None,
-    ) -> None:
-        super().__init__(
-            n_prototypes,
-            init=init,
-            metric=metric,
-            solver=solver,
-            max_iter=max_iter,
-            learning_rate=learning_rate,
-            schedule=schedule,
-            slope=slope,
-            regularization=regularization,
-            metric_learning_rate=metric_learning_rate,
-            learn_prototypes=learn_prototypes,
-            shuffle=shuffle,
-            batch_size=batch_size,
-            tol=tol,
-            class_weight=class_weight,
-            random_state=random_state,
-            warm_start=warm_start,
-            verbose=verbose,
-            callback=callback,
-        )
-        self.n_nearest = n_nearest
-        self.include_own = include_own
+    ) -> None: ...
 
     def _make_loss(self) -> Loss:
         return LOSSES["rslvq1"](self.n_nearest, self.include_own)

@@ -13,7 +13,7 @@ from numbers import Integral, Real
 
 import numpy as np
 
-from protolearn.core.parameters import check_choice
+from protolearn.core.parameters import check_choice, stores_parameters
 from protolearn.data import TrainingSet, block_rows
 from protolearn.estimators.documentation import documented
 from protolearn.metrics.base import expanded_distances
@@ -207,6 +207,7 @@ class ChenCondensing(Generator):
     _texts = {"n_prototypes": "total_prototypes"}
     _attribute_texts = _STANDS_FOR
 
+    @stores_parameters
     def __init__(
         self,
         n_prototypes: int | float | None = 3,
@@ -214,11 +215,7 @@ class ChenCondensing(Generator):
         centroids: str = "block",
         criterion: str = "diameter",
         exact_diameter: bool | None = None,
-    ) -> None:
-        self.n_prototypes = n_prototypes
-        self.centroids = centroids
-        self.criterion = criterion
-        self.exact_diameter = exact_diameter
+    ) -> None: ...
 
     def _check_parameters(self) -> None:
         check_choice("centroids", self.centroids, ("block", "class"))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from protolearn.core.jit import VECTORISED, helper, kernel, matrix, stack, types, vector
-from protolearn.core.parameters import check_choice
+from protolearn.core.parameters import check_choice, stores_parameters
 from protolearn.core.searches import fold, least
 from protolearn.data import TrainingSet, block_rows, dense_rows, row_blocks
 from protolearn.estimators.documentation import documented
@@ -231,12 +231,10 @@ class HartCondensing(Selector):
     _texts = {"shuffle": "hart_shuffle"}
     _attribute_texts = KEPT_ROWS
 
+    @stores_parameters
     def __init__(
         self, *, shuffle: bool = False, edit_neighbors: int | str | None = None, random_state: Any = None
-    ) -> None:
-        self.shuffle = shuffle
-        self.edit_neighbors = edit_neighbors
-        self.random_state = random_state
+    ) -> None: ...
 
     def _check_parameters(self) -> None:
         check_choice("shuffle", self.shuffle, (True, False))

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.special import softmax
 from sklearn.utils.validation import check_is_fitted
 
-from protolearn.core.parameters import check_choice, check_count, check_number, check_random
+from protolearn.core.parameters import check_choice, check_count, check_number, check_random, stores_parameters
 from protolearn.data import Samples, TrainingSet, row_blocks
 from protolearn.estimators.blocked import in_blocks
 from protolearn.estimators.documentation import documented
@@ -87,6 +87,7 @@ class MixtGauss(Generator):
 """
     )
 
+    @stores_parameters
     def __init__(
         self,
         n_prototypes: Any = 3,
@@ -102,19 +103,7 @@ class MixtGauss(Generator):
         max_iter: int = 100,
         tol: float = 1e-4,
         random_state: Any = None,
-    ) -> None:
-        self.n_prototypes = n_prototypes
-        self.init = init
-        self.disturbance = disturbance
-        self.initial_spread = initial_spread
-        self.literal_variance = literal_variance
-        self.range_of = range_of
-        self.stopping = stopping
-        self.classify_by = classify_by
-        self.max_components = max_components
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
+    ) -> None: ...
 
     def _check_parameters(self) -> None:
         check_choice("init", self.init, ("centroid", *INITIALIZERS))

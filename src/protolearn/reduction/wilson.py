@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from protolearn.core.parameters import check_choice, check_count
+from protolearn.core.parameters import check_choice, check_count, stores_parameters
 from protolearn.data import BlockedSet, TrainingSet, is_dask
 from protolearn.data.blocked import Reader
 from protolearn.estimators.documentation import documented
@@ -263,6 +263,7 @@ class WilsonEditing(Selector):
 """
     )
 
+    @stores_parameters
     def __init__(
         self,
         n_neighbors: int | str = 3,
@@ -273,14 +274,7 @@ class WilsonEditing(Selector):
         n_blocks: int = 3,
         patience: int = 5,
         random_state: Any = None,
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.method = method
-        self.candidates = candidates
-        self.cv = cv
-        self.n_blocks = n_blocks
-        self.patience = patience
-        self.random_state = random_state
+    ) -> None: ...
 
     _takes_blocks = True
 
