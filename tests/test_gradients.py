@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from problems import ALL_METRICS, DIFFERENTIABLE, objective_of, random_problem, stepwise_objective
+from protolearn import RSLVQ, NearestPrototype
 from protolearn.core.schedules import constant
 from protolearn.solvers import SOLVERS, Plan
 from protolearn.solvers.batch import mean_gradient, value_and_gradient
@@ -98,3 +99,51 @@ def test_gradients_of_blocks_add_up():
     assert total.value == pytest.approx(whole.value, rel=1e-12)
     np.testing.assert_allclose(total.positions, whole.positions, atol=1e-12)
     np.testing.assert_allclose(total.theta, whole.theta, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "metric", ["euclidean", "local_squared_relevance", "low-rank local omega", "class omega, free scale"]
+)
+@pytest.mark.parametrize("loss", ["rslvq", "glvq"])
+def test_gradient_of_the_ridge(loss, metric):
+    """The slope that L-BFGS gets is that of the mean loss with the ridge of the docstring, written out here."""
+    metric = ALL_METRICS[metric]
+    data, prototypes = random_problem(metric)
+    objective = objective_of(loss, metric)
+    plan = Plan(1, 1.0, 1.0, constant, np.random.RandomState(0), scale=3.0, ridge=0.7, variance=1.3)
+    variables = _Variables(prototypes, objective, plan)
+    rng = np.random.default_rng(1)
+    vector = variables.vector(prototypes) * rng.uniform(0.8, 1.2, len(variables.origin))
+
+    def with_ridge(v):
+        at = variables.prototypes(v)
+        moved = ((at.positions - prototypes.positions) ** 2).sum() / 1.3
+        raw = v[variables.n_positions :].reshape(prototypes.theta.shape)
+        for t, t0 in zip(raw, prototypes.theta, strict=True):
+            moved += data.n_features * ((t - t0) ** 2).sum() / (t0**2).sum() if t0.size else 0.0
+        return mean_gradient(at, data, objective).value + 0.7 / (2 * len(data.y)) * moved
+
+    value, slope = variables.value_and_slope(vector, data, objective)
+    assert value == pytest.approx(with_ridge(vector), rel=1e-12)
+    assert relative_error(slope, central_differences(with_ridge, vector)) < 1e-6
+
+
+@pytest.mark.parametrize("solver", ["lbfgs", "gradient", "adam"])
+def test_a_large_ridge_keeps_the_start(solver, blobs):
+    X, y = blobs
+    options = dict(metric="local_omega", solver=solver, random_state=0, max_iter=20)
+    free, held = RSLVQ(2, **options).fit(X, y), RSLVQ(2, ridge=1e6, learning_rate=1e-3, **options).fit(X, y)
+    start = NearestPrototype(2, random_state=0).fit(X, y).prototypes_
+    assert np.abs(held.prototypes_ - start).max() < 0.05 * np.abs(free.prototypes_ - start).max()
+
+
+def test_the_ridge_is_the_same_in_every_unit(blobs):
+    X, y = blobs
+    options = dict(metric="local_omega", solver="lbfgs", ridge=1.0, random_state=0)
+    one, other = RSLVQ(2, **options).fit(X, y), RSLVQ(2, **options).fit(1000 * X, y)
+    np.testing.assert_allclose(1000 * one.prototypes_, other.prototypes_, rtol=1e-4)
+
+
+def test_a_ridge_for_steps_from_sample_to_sample_is_refused(blobs):
+    with pytest.raises(ValueError, match="ridge needs the gradient of all samples; choose solver='lbfgs'"):
+        RSLVQ(ridge=1.0).fit(*blobs)

@@ -228,9 +228,7 @@ def test_what_cannot_be_explained(model, message, blobs):
 
 
 def test_a_metric_of_ones_own():
-    with pytest.raises(
-        ValueError, match="weighted differences or of a linear map; Metric has neither"
-    ):
+    with pytest.raises(ValueError, match="weighted differences or of a linear map; Metric has neither"):
         forms(Metric(), random_problem(ALL_METRICS["euclidean"])[1])
 
 

@@ -110,6 +110,12 @@ class Samples:
         return self.reduce(partial(_scatter, mean=self.mean), self.n_features) / self.total_weight
 
     @cached_property
+    def mean_variance(self) -> float:
+        """The weighted variance of a feature, the mean over the features."""
+        squares = self.reduce(partial(_squares, mean=self.mean), self.n_features)
+        return float(squares) / (self.total_weight * self.n_features)
+
+    @cached_property
     def squared_half_range(self) -> float:
         """Mean over the features of ((max - min) / 2)^2: 1 on features scaled to [-1, 1]."""
         low, high = self.reduce(_extremes, self.n_features, _widest)
@@ -123,6 +129,11 @@ def _weighted_sum(X: np.ndarray, y: np.ndarray, weight: np.ndarray) -> np.ndarra
 def _scatter(X: np.ndarray, y: np.ndarray, weight: np.ndarray, *, mean: np.ndarray) -> np.ndarray:
     centred = X - mean
     return (centred * weight[:, None]).T @ centred
+
+
+def _squares(X: np.ndarray, y: np.ndarray, weight: np.ndarray, *, mean: np.ndarray) -> float:
+    away = X - mean
+    return float(weight @ np.einsum("ij,ij->i", away, away, dtype=np.float64))
 
 
 def _extremes(X: np.ndarray, y: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -85,6 +85,10 @@ PARAMETERS = {
     "regularization": """float
         alpha, the weight of the term that keeps prototypes near their samples: (22) for losses of two prototypes, (25)
         for those of all.""",
+    "ridge": """float
+        How strongly the prototypes and the metric are held to where they start: lambda / 2N times the squared moves,
+        each in the unit of one feature; 0.3 to 3 where the metric has many parameters. For the solvers that see all
+        samples: "lbfgs", "gradient" and "adam".""",
     "metric_learning_rate": """float
         rho / eta, the rate of the metric over that of the prototypes; 0 freezes the metric.""",
     "normalization": """{"mean", "sum"}

@@ -48,6 +48,7 @@ class PrototypeClassifier(LearningClassifier):
         slope: float | None = None,
         annealing: float = 1.0,
         regularization: float = 0.0,
+        ridge: float = 0.0,
         metric_learning_rate: float = 0.1,
         learn_prototypes: bool = True,
         shuffle: bool = True,

@@ -84,6 +84,7 @@ class LearningClassifier(PrototypeBase):
     slope: float | None = None
     annealing: float = 1.0
     regularization: float = 0.0
+    ridge: float = 0.0
     metric_learning_rate: float = 0.1
     learn_prototypes: bool = True
     shuffle: bool = True
@@ -109,6 +110,9 @@ class LearningClassifier(PrototypeBase):
         check_number("slope", self.slope, above=0, optional=True)
         check_number("annealing", self.annealing, above=0)
         check_number("regularization", self.regularization, at_least=0)
+        check_number("ridge", self.ridge, at_least=0)
+        if self.ridge and self.solver == "online":
+            raise ValueError("ridge needs the gradient of all samples; choose solver='lbfgs', 'gradient' or 'adam'.")
         check_number("metric_learning_rate", self.metric_learning_rate, at_least=0)
         check_count("batch_size", self.batch_size)
         check_number("tol", self.tol, at_least=0, optional=True)
@@ -287,6 +291,8 @@ class LearningClassifier(PrototypeBase):
             shuffle=self.shuffle,
             tol=self.tol,
             batch_size=self.batch_size,
+            ridge=self.ridge,
+            variance=(data.mean_variance or 1.0) if self.ridge else 1.0,
             first_step=first_step or 0,
             n_steps=max(data.n_samples * self.max_iter, 1) if stream else None,
             rates=self._rates if stream else None,

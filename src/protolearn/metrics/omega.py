@@ -45,9 +45,10 @@ class Omega(Metric):
 
     Omega has `n_components` rows. It starts at the identity or, with fewer rows than features, at the leading
     principal axes of the data; after each step it is scaled so that trace(Lambda) is the number of features
-    (normalization="mean") or 1 ("sum", as printed), or not at all ("free"). A position never moves further than its distance to the sample, or
-    than it would under equal weights where that is further already. `start_at` is an Omega to begin with instead, for
-    example `components_` of LMNN, scaled to that trace; a metric_learning_rate of 0 keeps it.
+    (normalization="mean") or 1 ("sum", as printed), or not at all ("free"). A position never moves further than its
+    distance to the sample, or than it would under equal weights where that is further already. `start_at` is an
+    Omega to begin with instead, for example `components_` of LMNN, scaled to that trace; a metric_learning_rate of
+    0 keeps it.
     """
 
     n_components: int | None = None

@@ -49,6 +49,7 @@ class Plan:
     limit : a squared distance that has no other cause than a step size that is too large
     batch_size : rows of a mini-batch
     ridge : lambda of the ridge that draws positions and metric to their start: batch solvers
+    variance : the mean variance of a feature, the unit of the ridge's squared moves
     first_step, n_steps : where a schedule starts and ends; n_steps None means max_iter epochs
     watch : called after each epoch
     position_factor, metric_factor : factors of the two rates for each number: solvers "batch_sum" and "online"
@@ -70,6 +71,7 @@ class Plan:
     tol: float | None = None
     batch_size: int = 128
     ridge: float = 0.0
+    variance: float = 1.0
     first_step: int = 0
     n_steps: int | None = None
     rates: np.ndarray | None = None

@@ -4,10 +4,10 @@ All three work on positions divided by the root of the mean distance to the near
 parameters, whose mean weight is about 1, are of one size, whatever the units of the data. All three can hold the
 prototypes and the metric near their start by a ridge:
 
-    mean loss + lambda / 2N (d / cov |W - W0|^2 + sum over the slots of d |T - T0|^2 / |T0|^2)
+    mean loss + lambda / 2N (|W - W0|^2 / v + sum over the slots of d |T - T0|^2 / |T0|^2)
 
-with N the weight of the samples, d the number of features and cov the mean squared distance to the nearest start. One
-feature then counts as much in a position as in the metric.
+with N the weight of the samples, d the number of features and v their mean variance. One feature then counts as much in
+a position as in the metric, whatever the units of the data.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ class _Variables:
         self.learns_metric = self.metric.adaptive and plan.metric_rate > 0
         self.n_positions = start.positions.size if self.learns_positions else 0
         self.origin = self.vector(start)
-        self.stiffness = plan.ridge * self._ridge_units() if plan.ridge else None
+        self.stiffness = plan.ridge * self._ridge_units(plan.variance) if plan.ridge else None
 
-    def _ridge_units(self) -> np.ndarray:
+    def _ridge_units(self, variance: float) -> np.ndarray:
         """The factor of each squared move in the ridge."""
         d = self.start.positions.shape[1]
-        units = np.full(len(self.origin), float(d))
+        units = np.full(len(self.origin), self.unit**2 / variance)
         if self.learns_metric:
             theta = self.start.theta
             squares = np.einsum("ij,ij->i", *[theta.reshape(len(theta), -1).astype(np.float64)] * 2)
