@@ -26,7 +26,7 @@ from protolearn import (
     NearestPrototype,
     PrototypeClassifier,
 )
-from protolearn.solvers import Solution
+from protolearn.solvers import Solution, Solver
 from reproduction.datasets import load
 
 
@@ -494,7 +494,7 @@ def test_prototypes_that_leave_float32_are_not_kept(monkeypatch, blobs):
     def far(start, *_):
         return Solution(start.moved(1e9 * start.positions, start.theta))
 
-    monkeypatch.setattr("protolearn.estimators.learning.SOLVERS", {"online": far})
+    monkeypatch.setattr("protolearn.estimators.learning.SOLVERS", {"online": Solver(far, "", by_sample=True)})
     with pytest.warns(ConvergenceWarning, match="Learning diverged: prototypes or weights went beyond"):
         model = LOGM(random_state=0).fit(X, y)
     assert_sound(model, X)
@@ -510,7 +510,7 @@ def test_weights_whose_squares_leave_all_numbers_are_not_kept(monkeypatch, blobs
     def heavy(start, *_):
         return Solution(start.moved(start.positions, 1e200 * start.theta))
 
-    monkeypatch.setattr("protolearn.estimators.learning.SOLVERS", {"online": heavy})
+    monkeypatch.setattr("protolearn.estimators.learning.SOLVERS", {"online": Solver(heavy, "", by_sample=True)})
     with pytest.warns(ConvergenceWarning, match="Learning diverged: prototypes or weights went beyond"):
         model = LOGM(metric="squared_relevance", random_state=0).fit(*blobs)
     assert np.isfinite(model.relevances_).all()

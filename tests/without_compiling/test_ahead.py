@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from protolearn.core.schedules import linear
-from protolearn.core.searches import class_starts, nearest_of, own_and_rival, room_for_distances, take_nearest
+from protolearn.core.searches import class_starts, nearest_of, own_and_rival, pop_nearest, room_for_distances
 from protolearn.data import TrainingSet
 from protolearn.losses import LOSSES
 from protolearn.metrics import METRICS
@@ -118,7 +118,7 @@ def test_the_search_by_class_finds_what_the_plain_one_finds(n_prototypes):
         before = padded.copy()
         expected = own_and_rival(before[:n_prototypes], labels, 2)
         starts = class_starts(labels)
-        own, d_own = take_nearest(padded, starts[2], starts[3])
+        own, d_own = pop_nearest(padded, starts[2], starts[3])
         rival = nearest_of(bits)
         d_rival = padded[rival]
         assert (own, rival) == expected

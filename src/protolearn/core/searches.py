@@ -105,7 +105,7 @@ def two_nearest_of(bits):
 
 
 @helper
-def take_nearest(D, begin, end):
+def pop_nearest(D, begin, end):
     """Index and distance of the nearest of some, all of which are infinitely far afterwards; -1 where there is none."""
     nearest = -1
     d = D.dtype.type(np.inf)

@@ -6,165 +6,214 @@ import inspect
 from textwrap import dedent, indent
 from typing import TypeVar
 
+from protolearn.solvers import SOLVERS
+
 PARAMETERS = {
     "n_prototypes": """int, dict or float
-        Prototypes for each class: one number for all, a dict from class to number, or a share between 0 and 1 of the
-        training set, divided by class size, at least one each.""",
+        How many prototypes each class gets (S): one number for all classes, a dict from class to number, or a share of
+        the training set between 0 and 1, divided by class size, at least one each. More fit finer borders and take
+        more time and memory; try 1 to 5, for large sets up to 25.""",
     "init": """str, array, pair (positions, labels), fitted estimator or callable
-        Where the prototypes start: "kmeans" (of each class), "class_mean", "random" (training samples), "eveninit",
-        "propinit" or "balance" (LVQ_PAK's); `protolearn.initializers.SharedStart` computes it once for all settings of
-        a search.""",
+        Where the prototypes start. "kmeans": cluster centres of each class; "class_mean": the mean of each class;
+        "random": training samples; "border": training samples near the decision border; "eveninit", "propinit",
+        "balance": the starts of LVQ_PAK; "all": every training sample. An array holds positions in the order of the
+        sorted classes.
+        `protolearn.initializers.SharedStart` computes one start for all settings of a search.""",
     "lpd_init": """str, array, pair (positions, labels), fitted estimator or callable
-        Where the prototypes start: "random" (training samples, as in the paper), "border" (training samples near the
-        decision border, its future work), or another of the library's starts.""",
+        Where the prototypes start. "random": training samples, as in the paper; "border": training samples near the
+        decision border, which the paper leaves to future work; or another start of the library, such as "kmeans".""",
     "initial_weights": """{"auto", "ones", "inverse_std"}
-        Where the weights of the features start: 1, or 1 / standard deviation in the class; "auto" takes the one that
-        classifies the training set better, each sample by all others.""",
-    "lpd_solver": """{"batch_sum", "online", "gradient", "lbfgs", "adam"}
-        "batch_sum": Fig. 1 of the paper; "online": the same steps one sample at a time; the others minimise the mean
-        loss in their own ways, without the rates and factors below.""",
+        Where the weights of the features start (w): at 1, or at 1 / standard deviation of the feature in the class.
+        "auto" takes the one that makes fewer errors when each training sample is classified by all others.""",
     "nu": """float
-        nu, the rate of the positions.""",
+        How far a step moves the positions (nu). Try factors of 10 around the default.""",
     "mu": """float
-        mu, the rate of the weights; 0 keeps them where they start.""",
+        How far a step moves the weights of the features (mu), less than the positions; 0 keeps them where they
+        start.""",
     "step_factors": """{"scale_free", "constant", "inverse_std"}
-        What the rates are multiplied by: "scale_free" makes the printed numbers mean the same in any unit, "constant"
-        takes them as they are, "inverse_std" multiplies them by 1 / standard deviation where the weights start there,
-        as the paper does.""",
+        What the two rates are multiplied by (mu_ij, nu_ij). "scale_free": a factor that makes them mean the same in
+        any unit of the data; "constant": nothing; "inverse_std": 1 / standard deviation of the feature where the
+        weights start there, as in the paper.""",
     "beta": """float
-        beta, the slope of the sigmoid; 5 to 10.""",
+        How steep the sigmoid of the loss is (beta): larger values count errors, smaller ones look at more samples on
+        both sides of the border. Try 5 to 10.""",
     "exponent": """float
-        alpha of (9), the power of the unsquared distances in `predict_proba` and `verify`.""",
+        Power of the distances in the probabilities of `predict_proba` and `verify` (alpha of LPD (9)). Larger values
+        give probabilities nearer to 0 and 1; predicted classes do not change.""",
     "lpd_tol": """float, optional
-        Stop when the mean loss changes by less than this share of the first one in an epoch; None takes 1e-7 for
-        "batch_sum".""",
+        Stop when an epoch changes the mean loss by less than this share (epsilon): of the first loss for "batch_sum",
+        where None takes 1e-7; of the present one for the others, see LOGM.""",
     "learn1nn_alpha": """float
-        alpha: a prototype moves by alpha d_k (1 - d_k) of the way to the sample, at most alpha / 4; 0.03 to 0.3.""",
+        How far a sample moves its prototypes (alpha): the way to the sample is multiplied by alpha d_k (1 - d_k),
+        which is at most alpha / 4. Try 0.03 to 0.3.""",
     "sigma": """float, optional
-        Variance of the Gaussian kernel: how far from the border samples still move prototypes. None takes a third of
-        the mean difference between the squared distances to own and rival start; `inf` is the limit in which all
-        samples count the same.""",
+        Variance of the Gaussian kernel (sigma): how far from the border samples still move prototypes, as a squared
+        distance. None takes a third of the mean difference between the squared distances to own and rival start; `inf`
+        is the limit in which all samples count the same. Try 0.25 to 1 times that difference.""",
     "sigma_annealing": """float
-        Factor of 1 / sigma after each sample: above 1 the kernel narrows while learning.""",
+        Factor of 1 / sigma after each sample: above 1 the kernel narrows while learning, so that only samples near the
+        border still count. Try 1.00001.""",
     "learn1nn_lambda": """float
-        lambda sigma of (34), which keeps prototypes from running away from the border; 0 to 0.01. With more than two
-        prototypes each is drawn to the nearest one of another class.""",
+        How strongly prototypes are kept from running away from the border (lambda sigma of learn1NN (34)). With more
+        than two prototypes each is drawn to the nearest one of another class. Try 0 to 0.01.""",
     "learn1nn_loss": """{"margin", "cross_entropy"}
-        The paper's loss (11), or the cross entropy (24), which outliers spoil.""",
+        "margin": the paper's loss, learn1NN (11); "cross_entropy": learn1NN (24), which a few outliers can spoil.""",
     "keep": """{"last", "best", "validation"}
-        Which prototypes of the way are returned: the last ones, those of the lowest training error, or those of the
-        lowest error on held-out samples.""",
+        Early stopping: which prototypes `fit` returns. "last": those after the last epoch; "best": those with the
+        fewest errors on the training set; "validation": those with the fewest errors on held-out samples.""",
     "validation_fraction": """float
         Share of each class that keep="validation" holds out, unless `fit` is given X_val and y_val.""",
-    "check_every": "int\n        Epochs between two looks at the error.",
+    "check_every": """int
+        Epochs between two counts of the errors, for keep="best" and keep="validation".""",
     "patience": """int, optional
-        Looks without a lower error after which learning stops; None runs all epochs.""",
+        How many counts of the errors in a row may bring no fewer before learning stops; None runs all epochs.""",
     "metric": """str or Metric
-        "euclidean"; "relevance", "class_relevance" or "local_relevance": one weight a feature, for all prototypes, for
-        each class or for each prototype; "omega", "class_omega" or "local_omega": a matrix, likewise.""",
+        How distances are measured, and what of them is learned.
+
+        - "euclidean": all features count the same; nothing is learned.
+        - "relevance": one learned weight a feature, for all prototypes; "class_relevance": one a feature and class;
+          "local_relevance": one a feature and prototype (lambda).
+        - "omega": a learned linear map of the features, for all prototypes; "class_omega": one for each class;
+          "local_omega": one for each prototype (Omega). Learns correlated features, and takes more samples and time.
+        - "squared_relevance", "class_squared_relevance", "local_squared_relevance": the same as the weights above, as
+          squares that are not normalised (LPD's w).
+        - "class_variance": as "class_squared_relevance", started at 1 / standard deviation in the class.
+
+        Try "relevance" where features differ in use, "omega" where they are correlated.""",
     "metric_parameters": """array, optional
-        Weights (n_features,) or Omega (n_components, n_features) to use instead of the metric's start, or one for each
-        class or prototype.""",
+        Weights of shape (n_features,) or Omega of shape (n_components, n_features) that take the place of the metric's
+        start, or a stack of them, one for each class or prototype.""",
     "loss": """str, Loss or function
-        A registered loss, or your own `f(d_own, d_rival, slope) -> (loss, d loss / d d_own, d loss / d d_rival)`.""",
-    "solver": """{"online", "gradient", "lbfgs", "adam"}
-        "online": one sample at a time, as in the paper; "gradient": batch gradient descent with line search; "lbfgs":
-        scipy's L-BFGS; "adam": mini-batches.""",
-    "max_iter": "int\n        Epochs (T).",
+        What learning minimises: the name of a loss of the library, such as "logm" or "glvq", or a function of your own
+        `f(d_own, d_rival, slope) -> (loss, d loss / d d_own, d loss / d d_rival)` of squared distances.""",
+    "max_iter": """int
+        Passes over the training set (epochs, T); for solver="lbfgs" its iterations.""",
     "learning_rate": """float
-        tau; the first step is 0.1 tau cov, cov the mean squared distance of the samples to the nearest start: no unit,
-        0.1 to 2 in the paper.""",
+        How far the first steps move the prototypes (tau). The unit is a tenth of the mean squared distance of the
+        samples to the nearest start (0.1 cov), so that no unit of the data matters. Try 0.1 to 2. "lbfgs" does without
+        it.""",
     "alpha": """float
-        alpha, the share of the way to the sample that a prototype moves.""",
+        The share of the way to the sample that the first steps move a prototype (alpha). Try 0.01 to 0.3.""",
     "schedule": """{"linear", "constant", "inverse_time"} or function (step, n_steps) -> factor
-        How the learning rate falls.""",
+        How the steps become smaller. "linear": evenly down to 0 at the end; "constant": not at all; "inverse_time":
+        as C / (C + step) with C = n_steps / 100, LVQ_PAK's other choice.""",
     "slope": """float, optional
-        xi; None takes the paper's, 2 / cov, or 10 for GLVQ's sigmoid, which has no unit.""",
+        How steep the loss is at the border (xi): larger values count errors, smaller ones look at more samples on both
+        sides. None takes 10 for GLVQ's sigmoid, whose measure has no unit, and the paper's 2 / cov for losses of
+        squared distances, cov the mean squared distance of the samples to the nearest start.""",
     "annealing": """float
-        Factor of the slope after each sample.""",
+        Factor of the slope after each sample: above 1 the loss becomes steeper while learning. 1 leaves it as it is;
+        the paper takes 1.00001 for SNPC.""",
     "regularization": """float
-        alpha, the weight of the term that keeps prototypes near their samples: (22) for losses of two prototypes, (25)
-        for those of all.""",
+        How strongly prototypes are drawn to the samples of their class (alpha), which keeps them from drifting away:
+        alpha times the term of LOGM (22) for losses of the two nearest prototypes, of LOGM (25) for losses of all.
+        Try 0, 0.001, 0.005, 0.01, 0.05, as the paper does.""",
     "ridge": """float
-        How strongly the prototypes and the metric are held to where they start: lambda / 2N times the squared moves,
-        each in the unit of one feature; 0.3 to 3 where the metric has many parameters. For the solvers that see all
-        samples: "lbfgs", "gradient" and "adam".""",
+        How strongly the prototypes and the metric are held to where they start (lambda / 2N times the squared moves,
+        each in the unit of one feature). Try 0.3 to 3 where the metric has many parameters. For the solvers that see
+        all samples at once: "lbfgs", "gradient" and "adam".""",
     "metric_learning_rate": """float
-        rho / eta, the rate of the metric over that of the prototypes; 0 freezes the metric.""",
+        How fast the metric learns, as a multiple of the rate of the prototypes (rho / eta); 0 freezes the metric.
+        Unused by metric="euclidean". Try 0.01 to 1.""",
     "normalization": """{"mean", "sum"}
-        What the weights (the trace of Omega'Omega) are scaled to after each step: a mean of 1, which starts at the
-        Euclidean distance, or a sum of 1.""",
-    "n_components": "int, optional\n        Rows of Omega; None takes as many as there are features.",
+        What the weights of the features (or the diagonal of Omega'Omega) are scaled to after each step. "mean": a mean
+        of 1, which starts at the Euclidean distance; "sum": a sum of 1, as in the papers.""",
+    "n_components": """int, optional
+        To how many numbers the learned map takes a sample: the rows of Omega. None keeps as many as there are
+        features; fewer learn and predict faster, and 2 can be drawn.""",
     "scope": """{"class", "prototype"}
-        Which prototypes share an Omega.""",
+        Whether each class or each prototype learns a map of its own (Omega).""",
     "transfer": """{"sigmoid", "identity"}
-        What the relative distance goes through.""",
+        What the relative distance goes through (f): "sigmoid" weakens samples far from the border, "identity" weighs
+        all samples by their relative distance alone.""",
     "window": """float
-        Width w of the window around the mid-plane of the two nearest prototypes, 0.2 to 0.3.""",
-    "lvq_pak_window": "bool\n        Test squared distances, as LVQ_PAK does: a narrower window.",
-    "epsilon": "float\n        Factor of the steps where both nearest prototypes are right, 0.1 to 0.5.",
-    "n_nearest": "int, optional\n        How many nearest prototypes take part; None takes S + 1.",
-    "include_own": "bool\n        Put the nearest own prototype among them where there is none.",
-    "learn_prototypes": "bool\n        False leaves the prototypes where they start and learns the metric only.",
+        How far from the mid-plane of the two nearest prototypes a sample may lie and still move them (w), as a share
+        of their distance. Try 0.2 to 0.3.""",
+    "lvq_pak_window": """bool
+        Test squared distances against the window, as LVQ_PAK does, which makes it narrower.""",
+    "epsilon": """float
+        Factor of the steps where both nearest prototypes are of the right class (epsilon). Try 0.1 to 0.5.""",
+    "n_nearest": """int, optional
+        How many of the nearest prototypes take part; None takes one more than a class has (S + 1).""",
+    "include_own": """bool
+        Put the nearest prototype of the right class among them where there is none.""",
+    "learn_prototypes": """bool
+        Whether the positions learn; False leaves them where they start and learns the metric only.""",
     "shuffle": """bool
-        A new random order each epoch, which depends on `random_state` and, up to 65,536 rows, not on the order of the
-        rows; False presents the rows as they stand.""",
-    "batch_size": 'int\n        Rows of a mini-batch, for solver="adam".',
+        Present the samples in a new random order each epoch, given by `random_state` and, up to 65,536 rows, not by
+        the order of the rows; False presents the rows as they stand.""",
+    "batch_size": """int
+        Rows of a mini-batch, for solver="adam".""",
     "tol": """float, optional
-        Stop when the loss changes by less than this share in an epoch. None: all epochs for "online", as in the papers;
-        1e-6 for the others.""",
+        Stop when an epoch changes the mean loss by less than this share. None runs all epochs with "online", as in the
+        papers, and takes 1e-6 for the others; "lbfgs", whose steps are smaller, takes a hundredth of the number.""",
     "class_weight": """dict, "balanced" or None
-        Weights of the classes.""",
-    "random_state": "int, RandomState or None\n        Seed of the start and of the order of presentation.",
-    "warm_start": "bool\n        Go on from the fit before.",
-    "verbose": "int\n        1 shows one line of progress.",
+        How much the samples of each class count: a dict from class to factor; "balanced": all classes the same in sum;
+        None: each sample the same.""",
+    "random_state": """int, RandomState or None
+        Seed of the start and of the order of the samples; the same number gives the same model.""",
+    "warm_start": """bool
+        Let `fit` go on from the prototypes of the fit before instead of a new start.""",
+    "verbose": """int
+        1 shows one line of progress, 0 nothing.""",
     "callback": """function, optional
         Called after each epoch as `callback(epoch, loss, prototypes)`; returning True stops the fit.""",
     "editing_neighbors": """int or "auto"
-        How many nearest others vote on a sample (k); "auto" takes the one of `candidates`, or no editing, whose edited
-        set has the best cross-validated 1-NN accuracy on the training set.""",
+        How many nearest other samples vote on a sample (k). "auto" takes the number of `candidates`, or no editing,
+        whose edited set has the best cross-validated 1-NN accuracy on the training set.""",
     "editing": """{"wilson", "repeated", "multi"}
-        One pass; passes until nothing leaves; or multi-edit: random blocks, each edited by 1-NN on the next.""",
-    "candidates": 'sequence of int\n        Numbers of neighbours that "auto" compares, beside no editing.',
-    "cv": 'int\n        Folds of "auto".',
-    "n_blocks": "int\n        Blocks of multi-edit.",
-    "editing_patience": "int\n        Rounds of multi-edit without a removal after which it ends.",
+        "wilson": one pass; "repeated": passes until no sample leaves; "multi": the samples are cut into random blocks,
+        each edited by 1-NN on the next, again and again (multi-edit).""",
+    "candidates": """sequence of int
+        Numbers of neighbours that "auto" compares, beside no editing.""",
+    "cv": """int
+        Folds of the cross-validation of "auto".""",
+    "n_blocks": """int
+        Into how many blocks multi-edit cuts the samples.""",
+    "editing_patience": """int
+        After how many rounds in a row without a removal multi-edit ends.""",
     "hart_shuffle": """bool
         Visit the samples in a random order instead of as they stand.""",
     "edit_neighbors": """int, "auto" or None
-        Wilson's editing first, with that many neighbours; the set is then consistent with the edited samples.""",
+        Edit by Wilson's rule first, with this many neighbours (k); the set then classifies rightly what editing left.
+        None edits nothing.""",
     "total_prototypes": """int, float or None
-        That many times the number of classes in all, or a share between 0 and 1 of the training set; which classes get
-        them follows from the data. None splits until every block holds one class.""",
+        How many prototypes the whole set gets: this number times the number of classes, or a share of the training set
+        between 0 and 1; the data decide which classes get them. None splits until every block holds one class.""",
     "centroids": """{"block", "class"}
-        One prototype for each block, labelled by its majority, or one for each class in a block.""",
+        "block": one prototype for each block, labelled by its majority; "class": one for each class in a block.""",
     "criterion": """{"diameter", "overlap"}
         Which block of several classes is split next: the widest, or the one whose classes overlap most.""",
     "exact_diameter": """bool or None
-        Exact diameters; None: for blocks of up to 4096 samples. Otherwise a pair at least half as far apart as the
-        farthest one, found in a few passes over the block.""",
+        Whether diameters are exact, which takes time that grows with the square of a block; None: for blocks of up to
+        4096 samples. Otherwise a few passes over the block find a pair at least half as far apart as the farthest.""",
     "mixture_components": """int, dict, float or "bic"
-        Gaussians for each class (M): one number for all, a dict from class to number, a share between 0 and 1 of the
-        training set, divided by class size; "bic" takes the number with the best Bayesian information criterion.""",
+        How many Gaussians each class gets (M): one number for all classes, a dict from class to number, or a share of
+        the training set between 0 and 1, divided by class size; "bic" takes the number with the best Bayesian
+        information criterion.""",
     "mixture_init": """str
-        "centroid": the class centroid plus `disturbance`, as in the paper; or where prototypes of other classifiers
-        start: "kmeans", "random", "class_mean", ...""",
-    "disturbance": "float\n        Largest disturbance of the centroid, as a share of each feature's range.",
+        Where the means start. "centroid": at the class centroid plus `disturbance`, as in the paper; or where
+        prototypes of other classifiers start: "kmeans", "random", "class_mean", ...""",
+    "disturbance": """float
+        How far from the centroid the means may start, as a share of each feature's range.""",
     "initial_spread": """float
         First standard deviation of a Gaussian, as a share of each feature's range.""",
     "literal_variance": """bool
-        Take `initial_spread` times the range as the variance, as printed; the start then depends on the unit.""",
-    "range_of": '{"class", "all"}\n        Whose range: that of the class or of all samples.',
+        Take `initial_spread` times the range for the variance, as printed; the start then depends on the unit.""",
+    "range_of": """{"class", "all"}
+        Which samples the range is of: those of the class, or all.""",
     "stopping": """{"accuracy", "algorithm1", "likelihood"}
-        "accuracy": until 1-NN on the means gets no class better, where a class that got worse goes back, and the best
-        state counts; "algorithm1": the same as printed, where a rejected step passes the second time and the last state
-        counts; "likelihood": EM to convergence.""",
+        When a class stops learning. "accuracy": when 1-NN on the means gets no better for it, where a class that got
+        worse goes back, and the best state counts; "algorithm1": the same as printed, where a rejected step passes the
+        second time and the last state counts; "likelihood": when EM has converged.""",
     "classify_by": """{"prototypes", "mixture"}
-        1-NN on the means, or the class with the largest prior times density.""",
-    "max_components": 'int\n        Most Gaussians for a class that "bic" tries.',
-    "em_steps": "int\n        Most EM steps.",
+        "prototypes": 1-NN on the means; "mixture": the class with the largest prior times density.""",
+    "max_components": """int
+        How many Gaussians for a class "bic" tries at most.""",
+    "em_steps": """int
+        How many EM steps are made at most.""",
     "em_tol": """float
-        Gain of log-likelihood a sample below which "likelihood" and "bic" end.""",
+        "likelihood" and "bic" end when a step gains less log-likelihood a sample than this.""",
 }
 
 ATTRIBUTES = """
@@ -177,7 +226,7 @@ ATTRIBUTES = """
     n_features_in_, feature_names_in_ : as everywhere in scikit-learn
 """
 LEARNED_ATTRIBUTES = """    loss_curve_ : list
-        Mean loss of each epoch; for a rule without a loss, the share of samples met on the wrong side.
+        Mean loss of each epoch; for a rule without a loss, the share of samples that it found on the wrong side.
     n_iter_ : int
         Epochs run.
     relevances_ : array, with a relevance metric only
@@ -193,18 +242,32 @@ def documented(estimator: Estimator) -> Estimator:
     """Put the texts of the parameters and attributes before the "Examples" of an estimator's docstring.
 
     `_texts` maps a parameter to another entry of PARAMETERS, `_parameter_texts` holds texts of the estimator's own.
+    The text of `solver` is made of the solvers that the estimator offers.
     """
-    texts = PARAMETERS | getattr(estimator, "_parameter_texts", {})
+    texts = PARAMETERS.copy()
+    if hasattr(estimator, "_solvers"):
+        texts["solver"] = _solver_text(estimator._solvers(), estimator)
+    texts |= getattr(estimator, "_parameter_texts", {})
     lines = ["    Parameters", "    ----------"]
     for name, parameter in inspect.signature(estimator).parameters.items():
-        text = texts[getattr(estimator, "_texts", {}).get(name, name)]
-        kind, _, rest = text.partition("\n")
-        lines.append(f"    {name} : {kind}, default={parameter.default!r}")
-        if rest:
-            lines.append(indent(dedent(rest), " " * 8))
+        kind, _, rest = texts[getattr(estimator, "_texts", {}).get(name, name)].partition("\n")
+        lines += [f"    {name} : {kind}, default={_shown(parameter.default)}", indent(dedent(rest), " " * 8)]
     head, _, examples = (estimator.__doc__ or "").partition("    Examples\n")
     learned = LEARNED_ATTRIBUTES if hasattr(estimator, "partial_fit") else ""
     learned += getattr(estimator, "_attribute_texts", "")
     body = head + "\n".join(lines) + "\n" + ATTRIBUTES + learned
     estimator.__doc__ = body + ("\n    Examples\n" + examples if examples else "")
     return estimator
+
+
+def _shown(default: object) -> str:
+    return f'"{default}"' if isinstance(default, str) else repr(default)
+
+
+def _solver_text(names: list[str], estimator: type) -> str:
+    """The solvers to choose from, the default first, and what each does."""
+    default = inspect.signature(estimator).parameters.get("solver")
+    names = sorted(names, key=lambda name: default is not None and name != default.default)
+    lines = [f'- "{name}": {SOLVERS[name].text}.' for name in names]
+    kinds = ", ".join(f'"{name}"' for name in names)
+    return "\n".join([f"{{{kinds}}}", "How the loss is minimised.", "", *lines])

@@ -15,7 +15,7 @@ from protolearn.estimators.blocked import block_source, in_blocks_only
 from protolearn.estimators.learning import LearningClassifier
 from protolearn.metrics import Metric
 from protolearn.solvers import Plan
-from protolearn.solvers.keeping import KEEP
+from protolearn.solvers.stopping import KEEP
 
 
 class KeepingClassifier(LearningClassifier):
@@ -84,7 +84,7 @@ class KeepingClassifier(LearningClassifier):
             raise ValueError(f"y_val holds class {unknown!s}, which y does not; remove its rows.")
         return TrainingSet(X, codes, None, data.n_classes)
 
-    def _amended(
+    def _adjusted_plan(
         self, plan: Plan, start: PrototypeSet, data: Samples, metric: Metric, validation: Samples | None
     ) -> Plan:
         # A block of a stream is walked once: there is no way to choose from.

@@ -77,34 +77,37 @@ class LaMaLVQ(PrototypeBase):
 
     _parameter_texts = {
         "version": """{"pattern", "prototype"}
-        What the metric is learned from: targets and invaders are the samples around each prototype, (13), or the other
-        prototypes, (14), which needs two or more a class.""",
+        What the metric is learned from. "pattern": targets and invaders of a prototype are the samples around it,
+        LaMaLVQ (13); "prototype": they are the other prototypes, LaMaLVQ (14), which needs two or more a class.""",
         "mode": """{"single", "consecutive", None}
-        Solves in a round: one; again with the new targets until the metric stays, `max_consecutive` at most; or none,
-        the thesis's pure LVQ.""",
+        How often the metric is solved in a round. "single": once; "consecutive": again with the new targets until the
+        metric stays, `max_consecutive` times at most; None: not at all, the thesis's pure LVQ.""",
         "scope": """{"global", "class", "prototype"}
-        Which prototypes share a metric.""",
+        Which prototypes share a learned map (Omega): all, those of a class, or each has its own.""",
         "update": """{"glvq", "lama", "gradient"}
-        How prototypes move: online by GLVQ, (10) and (11); once an epoch by the batch rule (15); once an epoch along
-        the gradient of (13).""",
+        How prototypes move. "glvq": at each sample, LaMaLVQ (10) and (11); "lama": once an epoch by the batch rule,
+        LaMaLVQ (15); "gradient": once an epoch along the gradient of LaMaLVQ (13).""",
         "matrix_update": """{None, "batch"}
         "batch" also takes one gradient step of the metric in each epoch (Table 8).""",
-        "n_neighbors": "int\n        Targets of each prototype (k); all of its class where there are fewer.",
+        "n_neighbors": """int
+        How many nearest samples of its class each prototype pulls near (k), all where there are fewer.""",
         "margin": """float
-        p of (12): the margin is p times the length of the diagonal of the data, on standardised data.""",
+        How much further away than a target a sample of another class must be: this share of the diagonal of the
+        training set (p of LaMaLVQ (12)), for standardised data as printed.""",
         "rounds": "int\n        How often LVQ and the metric solve alternate; 1 with many epochs is enhanced LVQ.",
         "epochs": "int\n        Passes of LVQ in a round.",
         "learning_rate": """float
-        eta of (10), (11) and (15), constant; for standardised data as printed, else in units of the mean variance.""",
+        How far a step moves the prototypes (eta of LaMaLVQ (10), (11), (15)), the same in all epochs; for standardised
+        data as printed, else in units of the mean variance.""",
         "max_consecutive": "int\n        Solves at most in a round of the consecutive mode.",
         "solver": """{"factor", "projection"}
-        How the metric is solved (see LMNN).""",
+        How the metric is solved. "factor": L-BFGS on Omega; "projection": projected gradient on Omega'Omega.""",
         "max_iter": "int\n        Steps at most of one metric solve.",
         "tol": "float\n        Convergence of a metric solve, as in LMNN.",
         "invader_interval": "int\n        Steps of a metric solve between two exact searches for invaders.",
         "batch_step": """{"sum", "damped"}
-        "sum": (15) as printed, under which prototypes may leave the data; "damped": a mean, in which pushes never
-        outweigh half of the pulls.""",
+        "sum": LaMaLVQ (15) as printed, under which prototypes may leave the data; "damped": a mean, in which pushes
+        never outweigh half of the pulls.""",
         "refresh_targets": """bool
         Find the targets anew at each search inside a solve, instead of keeping those of its start.""",
         "accept": """{"always", "validation"}

@@ -24,7 +24,6 @@ from protolearn.losses import Loss
 from protolearn.metrics import METRICS, Metric
 from protolearn.solvers import SOLVERS, Objective, Plan, Solution
 from protolearn.solvers.progress import ProgressLine
-from protolearn.solvers.rounds import rounds
 
 # A prototype a thousand times further away than any was at the start has run away.
 _RUN_AWAY = 1e6
@@ -71,7 +70,11 @@ def _in_range(prototypes: PrototypeSet, metric: Metric, dtype: np.dtype) -> bool
 class LearningClassifier(PrototypeBase):
     """A subclass names its loss in `_make_loss`, its metric in `_make_metric`, and its parameters in `__init__`."""
 
-    _solvers: tuple[str, ...] = ("online", "gradient", "lbfgs", "adam")
+    _absent = {
+        "metric": "the distance is a part of the method. PrototypeClassifier takes any loss with any metric; "
+        "GLVQ, LOGM and DSM take a metric too.",
+        "solver": "a rule that has no loss learns from sample to sample only. GLVQ, LOGM and DSM take a solver.",
+    }
 
     # What a class has no parameter for keeps these values.
     n_prototypes: Any = 1
@@ -95,13 +98,19 @@ class LearningClassifier(PrototypeBase):
     verbose: int = 0
     callback: Callable | None = None
 
+    @classmethod
+    def _solvers(cls, loss: Loss | None = None) -> list[str]:
+        """The solvers to choose from, for a loss or for all of them."""
+        rule = loss is not None and not loss.differentiable
+        return [name for name, solver in SOLVERS.items() if solver.by_sample or not (rule or solver.by_sum)]
+
     def _make_loss(self) -> Loss:
         raise NotImplementedError("abstract: a classifier names its loss")
 
     def _check_parameters(self) -> tuple[Loss, Metric]:
         loss, metric = self._make_loss(), self._make_metric()
         loss.check()
-        check_choice("solver", self.solver, self._solvers if loss.differentiable else ("online",))
+        check_choice("solver", self.solver, self._solvers(loss))
         check_count("max_iter", self.max_iter)
         check_number("learning_rate", self.learning_rate, above=0)
         if loss.individual_rates:
@@ -153,7 +162,7 @@ class LearningClassifier(PrototypeBase):
         data, validation = self._hold_out(data, held_out, random)
         goes_on = self.warm_start and hasattr(self, "prototypes_")
         # Only steps from sample to sample are watched for running away.
-        watched = metric if self.solver == "online" else METRICS["euclidean"]
+        watched = metric if SOLVERS[self.solver].by_sample else METRICS["euclidean"]
         # A start whose weights overflow is refused before the first step.
         with np.errstate(over="ignore", invalid="ignore"):
             start = self._current_set(data, metric) if goes_on else self._start(data, metric, random)
@@ -198,8 +207,9 @@ class LearningClassifier(PrototypeBase):
         self
         """
         loss, metric = self._check_parameters()
-        if self.solver == "lbfgs":
-            raise ValueError("solver='lbfgs' needs all data at once; choose 'online', 'adam' or 'gradient'.")
+        if not SOLVERS[self.solver].by_block:
+            others = " or ".join(repr(name) for name in self._solvers(loss) if SOLVERS[name].by_block)
+            raise ValueError(f"solver={self.solver!r} needs all data at once; choose {others}.")
         first = not hasattr(self, "prototypes_")
         if first and classes is None:
             raise ValueError("The first call of partial_fit needs `classes`, all classes that will ever come.")
@@ -298,7 +308,7 @@ class LearningClassifier(PrototypeBase):
             rates=self._rates if stream else None,
             watch=self._watcher(line),
         )
-        plan = self._amended(plan, start, data, metric, validation)
+        plan = self._adjusted_plan(plan, start, data, metric, validation)
         return Objective(loss, metric, slope, self.regularization), plan
 
     def _solve(
@@ -325,8 +335,8 @@ class LearningClassifier(PrototypeBase):
             validation=validation,
             line=line,
         )
-        solve = rounds if self.solver == "online" and not data.in_memory else SOLVERS[self.solver]
-        if solve is rounds:
+        solve = SOLVERS[self.solver]
+        if solve.by_sample and not data.in_memory:
             warn_of_sorted_rows(self.classes_, self._blocks_of_classes)
         try:
             # A step too far is answered by a shorter one, or by a message.
@@ -353,7 +363,7 @@ class LearningClassifier(PrototypeBase):
         """The slope that the user gave, in the loss's own meaning of it."""
         return self.slope
 
-    def _amended(
+    def _adjusted_plan(
         self, plan: Plan, start: PrototypeSet, data: Samples, metric: Metric, validation: Samples | None
     ) -> Plan:
         """The plan with what only one method has: other units of the rates, which prototypes to keep."""

@@ -20,7 +20,7 @@ from protolearn.estimators.leave_one_out import leave_one_out_error
 from protolearn.losses import LOSSES, Loss
 from protolearn.metrics import METRICS, Metric
 from protolearn.metrics.squared_diagonal import SquaredDiagonal, class_spread
-from protolearn.solvers import Plan, Solution
+from protolearn.solvers import SOLVERS, Plan, Solution
 
 INITIAL_WEIGHTS = ("auto", "ones", "inverse_std")
 STEP_FACTORS = ("scale_free", "constant", "inverse_std")
@@ -50,10 +50,8 @@ class LPD(KeepingClassifier):
     0.9933333333333333
     """
 
-    _solvers = ("batch_sum", *KeepingClassifier._solvers)
     _texts = {
         "init": "lpd_init",
-        "solver": "lpd_solver",
         "learning_rate": "nu",
         "metric_learning_rate": "mu",
         "slope": "beta",
@@ -96,6 +94,10 @@ class LPD(KeepingClassifier):
 
     _stream_goes_on = False
 
+    @classmethod
+    def _solvers(cls, loss: Loss | None = None) -> list[str]:
+        return list(SOLVERS)
+
     def _make_loss(self) -> Loss:
         return LOSSES["lpd"]()
 
@@ -127,11 +129,11 @@ class LPD(KeepingClassifier):
         finally:
             del self._stream_goes_on
 
-    def _amended(
+    def _adjusted_plan(
         self, plan: Plan, start: PrototypeSet, data: Samples, metric: Metric, validation: Samples | None
     ) -> Plan:
-        plan = super()._amended(plan, start, data, metric, validation)
-        if self.solver not in ("batch_sum", "online"):
+        plan = super()._adjusted_plan(plan, start, data, metric, validation)
+        if not SOLVERS[self.solver].rate_factors:
             return plan
         position_rate = self.learning_rate if self.learn_prototypes else 0.0
         plan = replace(plan, position_rate=position_rate, metric_rate=self.metric_learning_rate)

@@ -28,7 +28,7 @@ def pair_signature(number: Any) -> Any:
     return types.UniTuple(types.float64, 3)(types.float64, types.float64, types.float64)
 
 
-def field_signature(number: Any) -> Any:
+def all_prototypes_signature(number: Any) -> Any:
     """field(D, labels, k, parameters, C) -> loss; fills C with d loss / d D for a sample of class k."""
     return types.float64(vector(number), vector(types.int64), types.int64, vector(types.float64), vector(types.float64))
 
@@ -87,7 +87,7 @@ class PairLoss(Loss):
     """
 
 
-class FieldLoss(Loss):
+class AllPrototypesLoss(Loss):
     """A loss in the distances to all prototypes."""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from protolearn.core.jit import helper, kernel
-from protolearn.losses.base import FieldLoss, field_signature
+from protolearn.losses.base import AllPrototypesLoss, all_prototypes_signature
 from protolearn.metrics.base import expanded_distances
 
 
@@ -39,7 +39,7 @@ def discriminants(D, winner, slope):
     return d
 
 
-class NearestComponentLoss(FieldLoss):
+class NearestComponentLoss(AllPrototypesLoss):
     """Base of the two losses: they see the winner of each class only, and steps have no unit.
 
     sigma is a variance, slope = 1 / (2 sigma): the kernel is printed as exp(-D / 2 sigma^2) in 4.2 and as
@@ -85,7 +85,7 @@ class MarginLoss(NearestComponentLoss, name="learn1nn"):
     slope = 0 is the limit of sigma to infinity (8.4): d = 1/C, phi = (D_k - mean of D) / (2 C), a constant left out.
     """
 
-    @kernel(field_signature)
+    @kernel(all_prototypes_signature)
     def coefficients(D, labels, k, parameters, C):
         C[:] = 0.0
         slope = parameters[0]
@@ -118,7 +118,7 @@ class CrossEntropyLoss(NearestComponentLoss, name="learn1nn_cross_entropy"):
     slope = 0 is the limit of sigma to infinity: phi = (D_k - mean of D) / 2, a constant left out.
     """
 
-    @kernel(field_signature)
+    @kernel(all_prototypes_signature)
     def coefficients(D, labels, k, parameters, C):
         C[:] = 0.0
         slope = parameters[0]

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from protolearn.core.jit import kernel
-from protolearn.losses.base import FieldLoss, field_signature
+from protolearn.losses.base import AllPrototypesLoss, all_prototypes_signature
 from protolearn.losses.snpc import PrunedLoss
 from protolearn.losses.soft import decays, keep_nearest, nearest_own_and_rival, negative_log_likelihood, scale_sides
 
 
-class SoftLogLoss(FieldLoss, name="rslvq"):
+class SoftLogLoss(AllPrototypesLoss, name="rslvq"):
     """Negative log posterior of the own class, under equal Gaussians around all prototypes.
 
         phi        = -ln P_k                                           LOGM (17)
@@ -23,7 +23,7 @@ class SoftLogLoss(FieldLoss, name="rslvq"):
     P_i / P_k is a softmax over the own class, computed as one: exact where P_k is too small for a number.
     """
 
-    @kernel(field_signature)
+    @kernel(all_prototypes_signature)
     def coefficients(D, labels, k, parameters, C):
         own, rival = nearest_own_and_rival(D, labels, k)
         sides = decays(D, labels, k, parameters[0], own, rival, C)
@@ -43,7 +43,7 @@ class PrunedSoftLogLoss(PrunedLoss, name="rslvq1"):
 
     include_own: bool = True
 
-    @kernel(field_signature)
+    @kernel(all_prototypes_signature)
     def coefficients(D, labels, k, parameters, C):
         kept = keep_nearest(D, labels, k, int(parameters[2]), parameters[3] > 0.0)
         own, rival = nearest_own_and_rival(kept, labels, k)

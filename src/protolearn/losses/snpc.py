@@ -8,11 +8,11 @@ import numpy as np
 
 from protolearn.core.jit import kernel
 from protolearn.core.parameters import check_count
-from protolearn.losses.base import FieldLoss, field_signature
+from protolearn.losses.base import AllPrototypesLoss, all_prototypes_signature
 from protolearn.losses.soft import decays, keep_nearest, misclassification, nearest_own_and_rival, scale_sides
 
 
-class SoftErrorLoss(FieldLoss, name="snpc"):
+class SoftErrorLoss(AllPrototypesLoss, name="snpc"):
     """Posterior probability of a wrong class, under equal Gaussians around all prototypes.
 
         phi        = 1 - P_k                                           LOGM (10) to (12)
@@ -23,7 +23,7 @@ class SoftErrorLoss(FieldLoss, name="snpc"):
     Where P_k is too small for a number nothing moves, which is the limit of the formula.
     """
 
-    @kernel(field_signature)
+    @kernel(all_prototypes_signature)
     def coefficients(D, labels, k, parameters, C):
         own, rival = nearest_own_and_rival(D, labels, k)
         sides = decays(D, labels, k, parameters[0], own, rival, C)
@@ -33,7 +33,7 @@ class SoftErrorLoss(FieldLoss, name="snpc"):
 
 
 @dataclass(frozen=True)
-class PrunedLoss(FieldLoss):
+class PrunedLoss(AllPrototypesLoss):
     """A soft loss whose softmax runs over the nearest prototypes only, LOGM (35), (36).
 
     n_nearest : how many; None takes S + 1, S the largest number of prototypes of a class
@@ -58,7 +58,7 @@ class PrunedSoftErrorLoss(PrunedLoss, name="maxp1"):
     and nothing moves.
     """
 
-    @kernel(field_signature)
+    @kernel(all_prototypes_signature)
     def coefficients(D, labels, k, parameters, C):
         kept = keep_nearest(D, labels, k, int(parameters[2]), parameters[3] > 0.0)
         own, rival = nearest_own_and_rival(kept, labels, k)

@@ -223,7 +223,7 @@ class ChenCondensing(Generator):
         check_choice("exact_diameter", self.exact_diameter, (True, False, None))
 
     def _total(self, data: TrainingSet) -> int | None:
-        wanted = self.n_prototypes
+        wanted: int | float | None = self.n_prototypes
         if wanted is None:
             return None
         if isinstance(wanted, Integral) and not isinstance(wanted, bool) and wanted >= 1:

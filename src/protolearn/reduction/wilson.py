@@ -285,7 +285,7 @@ class WilsonEditing(Selector):
         check_count("n_blocks", self.n_blocks, at_least=2)
         check_count("patience", self.patience)
         if self.n_neighbors == "auto":
-            numbers = list(self.candidates) if isinstance(self.candidates, Iterable) else []
+            numbers: list[int] = list(self.candidates) if isinstance(self.candidates, Iterable) else []
             if not numbers or not all(isinstance(k, Integral) and k >= 1 for k in numbers):
                 raise ValueError(f"candidates must be whole numbers of at least 1; got {self.candidates!r}.")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any
 
 import numpy as np
 
@@ -107,46 +107,35 @@ DIVERGED = (
 )
 
 
-class Judge(Protocol):
-    """What keeps the best prototypes of the way (protolearn.solvers.keeping)."""
-
-    kept: PrototypeSet | None
-
-    def due(self, epoch: int) -> bool:
-        """Whether to look after this epoch."""
-
-    def ends(self, prototypes: PrototypeSet, loss: float) -> bool:
-        """Look; True where learning should stop."""
-
-
 WORSE = (
     "Learning ended with a mean loss of {last:.3g}, above the {first:.3g} it began with: the prototypes of the best "
     "epoch are kept. Choose a learning_rate below {rate:g}, or a larger regularization."
 )
 
 
-class LossWatch:
-    """Stops when the mean loss no longer changes, when the watcher says so, or when the judge does."""
+@dataclass(frozen=True)
+class Solver:
+    """One of SOLVERS: a function that minimises, and what estimators need to know of it.
 
-    def __init__(self, tol: float | None, watch: Watcher | None, judge: Judge | None = None) -> None:
-        self.tol = tol
-        self.watch = watch
-        self.judge = judge
-        self.curve: list[float] = []
+    solve : makes a Solution of the start, the samples, an Objective and a Plan
+    text : one sentence for the docstrings
+    solve_blocks : the same for samples in blocks, where `solve` takes samples in memory only
+    by_sample : moves prototypes at each sample: learns rules that have no loss, and watches the distances for steps
+        that are too large
+    by_block : learns from one block of a stream after the other (`partial_fit`); False: needs all data at once
+    rate_factors : reads the plan's position_factor and metric_factor
+    by_sum : steps grow with the number of samples, and need rates that are made for sums, as LPD's are
+    """
 
-    def ends(self, value: float, prototypes: Callable[[], PrototypeSet]) -> bool:
-        """Note the loss of one more epoch; True where it was the last."""
-        self.curve.append(float(value))
-        judge = self.judge
-        if judge is not None and judge.due(len(self.curve)) and judge.ends(prototypes(), float(value)):
-            return True
-        if self.watch is not None and self.watch(len(self.curve), float(value), prototypes):
-            return True
-        if self.tol is None or len(self.curve) < 2:
-            return False
-        before, now = self.curve[-2:]
-        return abs(before - now) <= self.tol * max(abs(before), abs(now))
+    solve: Callable[[PrototypeSet, Any, Objective, Plan], Solution]
+    text: str
+    solve_blocks: Callable[[PrototypeSet, Any, Objective, Plan], Solution] | None = None
+    by_sample: bool = False
+    by_block: bool = True
+    rate_factors: bool = False
+    by_sum: bool = False
 
-    def kept(self, last: PrototypeSet) -> PrototypeSet:
-        """What the solver returns: the last prototypes, or those the judge kept."""
-        return last if self.judge is None or self.judge.kept is None else self.judge.kept
+    def __call__(self, start: PrototypeSet, data: Samples, objective: Objective, plan: Plan) -> Solution:
+        """Minimise, from a start on some samples."""
+        solve = self.solve if data.in_memory or self.solve_blocks is None else self.solve_blocks
+        return solve(start, data, objective, plan)

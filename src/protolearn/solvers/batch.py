@@ -12,11 +12,11 @@ from scipy import sparse
 from protolearn.core.prototypes import PrototypeSet
 from protolearn.data import Samples
 from protolearn.data.samples import Reducible
-from protolearn.losses import FieldLoss
+from protolearn.losses import AllPrototypesLoss
 from protolearn.metrics import Metric
 from protolearn.metrics.base import Coefficients, Gradients
 from protolearn.solvers.base import Objective
-from protolearn.solvers.kernels import field_block, pair_block
+from protolearn.solvers.kernels import all_prototypes_block, pair_block
 
 # Sums of so many blocks lose no more digits than the sums of thousands of rows within each of them.
 _FEW_BLOCKS = 8
@@ -76,10 +76,10 @@ def coefficients(
     parameters = objective.parameters(labels)
     formula = loss.coefficients.of(dtype)
     D, pullback = objective.metric.distances_and_pullback(X, prototypes)
-    if isinstance(loss, FieldLoss):
+    if isinstance(loss, AllPrototypesLoss):
         D = np.ascontiguousarray(D)
         C = np.empty_like(D)
-        return field_block.of(dtype)(D, y, weight, labels, formula, parameters, C), D, C, pullback
+        return all_prototypes_block.of(dtype)(D, y, weight, labels, formula, parameters, C), D, C, pullback
     pairs, pulls = np.zeros((len(X), 2), dtype=np.int32), np.zeros((len(X), 2), dtype=dtype)
     columns = np.ascontiguousarray(D.T)
     value = pair_block.of(dtype)(columns, y, weight, labels, formula, parameters, pairs, pulls)

@@ -11,10 +11,10 @@ from protolearn.core.prototypes import PrototypeSet
 from protolearn.data import Samples
 from protolearn.losses import PairLoss
 from protolearn.metrics.base import Packed
-from protolearn.solvers.base import DIVERGED, SOLVERS, LossWatch, Objective, Plan, Solution
+from protolearn.solvers.base import DIVERGED, SOLVERS, Objective, Plan, Solution, Solver
 from protolearn.solvers.batch import Gradient, coefficients, two_in_a_row, with_penalty, wrong
-from protolearn.solvers.keeping import make_keeper
 from protolearn.solvers.kernels import pair_rows
+from protolearn.solvers.stopping import EarlyStopping, best_iterate
 
 _DEFAULT_TOL = 1e-7
 
@@ -31,8 +31,8 @@ def batch_sum(start: PrototypeSet, data: Samples, objective: Objective, plan: Pl
     mean loss of the start; the paper gives no number for its epsilon.
     """
     result = Solution(start)
-    keeper = make_keeper(plan, data, objective.metric)
-    watch = LossWatch(None, plan.watch)
+    kept = best_iterate(plan, data, objective.metric)
+    stopping = EarlyStopping(None, plan.watch)
     tol = _DEFAULT_TOL if plan.tol is None else plan.tol
     n_steps = plan.n_steps or plan.max_iter
     positions, theta = start.positions.astype(np.float64), start.theta.astype(np.float64)
@@ -47,12 +47,12 @@ def batch_sum(start: PrototypeSet, data: Samples, objective: Objective, plan: Pl
                 result.message = DIVERGED.format(epoch=max(epoch, 1), rate=hint)
                 break
             result.prototypes = current
-            known = error if keeper is not None and keeper.on_training_set else None
-            ended = keeper is not None and keeper.due(epoch) and keeper.ends(current, value, known)
+            known = error if kept is not None and kept.on_training_set else None
+            ended = kept is not None and kept.due(epoch) and kept.should_stop(current, value, known)
             if epoch == 0:
                 first = abs(value)
             else:
-                ended = watch.ends(value, partial(_same, current)) or ended
+                ended = stopping.should_stop(value, partial(_same, current)) or ended
                 ended = ended or abs(before - value) <= tol * first
             if ended or epoch == plan.max_iter:
                 break
@@ -67,14 +67,17 @@ def batch_sum(start: PrototypeSet, data: Samples, objective: Objective, plan: Pl
                 current = start.moved(positions, theta).astype(start.positions.dtype)
     except KeyboardInterrupt:
         result.interrupted = True
-    if keeper is not None and keeper.kept is not None:
-        result.prototypes = keeper.kept
-    result.loss_curve, result.n_iter = watch.curve, max(len(watch.curve), 1)
-    result.n_steps = plan.first_step + len(watch.curve)
+    if kept is not None and kept.best is not None:
+        result.prototypes = kept.best
+    result.loss_curve, result.n_iter = stopping.curve, max(len(stopping.curve), 1)
+    result.n_steps = plan.first_step + len(stopping.curve)
     return result
 
 
-SOLVERS.add("batch_sum", batch_sum)
+SOLVERS.add(
+    "batch_sum",
+    Solver(batch_sum, "Fig. 1 of the paper, fixed steps along the summed gradient", rate_factors=True, by_sum=True),
+)
 
 
 def _same(prototypes: PrototypeSet) -> PrototypeSet:

@@ -21,9 +21,9 @@ from scipy.optimize import Bounds, minimize
 from protolearn.core.prototypes import PrototypeSet
 from protolearn.core.threads import one_blas_thread
 from protolearn.data import Samples
-from protolearn.solvers.base import DIVERGED, SOLVERS, LossWatch, Objective, Plan, Solution
+from protolearn.solvers.base import DIVERGED, SOLVERS, Objective, Plan, Solution, Solver
 from protolearn.solvers.batch import Gradient, total_gradient, whole_gradient
-from protolearn.solvers.keeping import make_keeper
+from protolearn.solvers.stopping import EarlyStopping, best_iterate
 
 _DEFAULT_TOL = 1e-6
 # Steps that L-BFGS remembers; of many variables fewer, which lead to the same loss in less time.
@@ -129,7 +129,7 @@ def adam(start: PrototypeSet, data: Samples, objective: Objective, plan: Plan) -
 def lbfgs(start: PrototypeSet, data: Samples, objective: Objective, plan: Plan) -> Solution:
     """scipy's L-BFGS-B, `max_iter` iterations; the normalisation of the metric by the chain rule."""
     variables = _Variables(start, objective, plan)
-    watch = LossWatch(None, plan.watch, make_keeper(plan, data, objective.metric))
+    stopping = EarlyStopping(None, plan.watch, best_iterate(plan, data, objective.metric))
     result = Solution(start)
     best = variables.vector(start)
     last = np.inf
@@ -142,7 +142,7 @@ def lbfgs(start: PrototypeSet, data: Samples, objective: Objective, plan: Plan) 
     def after_iteration(intermediate_result) -> None:
         nonlocal best
         best = intermediate_result.x.copy()
-        if watch.ends(intermediate_result.fun, lambda: variables.prototypes(best)):
+        if stopping.should_stop(intermediate_result.fun, lambda: variables.prototypes(best)):
             raise StopIteration
 
     tol = (_DEFAULT_TOL if plan.tol is None else plan.tol) * 1e-2
@@ -164,44 +164,42 @@ def lbfgs(start: PrototypeSet, data: Samples, objective: Objective, plan: Plan) 
                     "maxcor": _FEW_CORRECTIONS if len(best) >= _MANY_VARIABLES else _CORRECTIONS,
                 },
             )
-        if not watch.curve:
-            watch.curve.append(float(last))
+        if not stopping.curve:
+            stopping.curve.append(float(last))
     except KeyboardInterrupt:
         result.interrupted = True
-    _finish(result, variables, best, watch, plan, objective)
+    _finish(result, variables, best, stopping)
     return result
 
 
 def _iterate(start: PrototypeSet, data: Samples, objective: Objective, plan: Plan, steps: Callable) -> Solution:
     variables = _Variables(start, objective, plan)
     tol = _DEFAULT_TOL if plan.tol is None else plan.tol
-    watch = LossWatch(tol, plan.watch, make_keeper(plan, data, objective.metric))
+    stopping = EarlyStopping(tol, plan.watch, best_iterate(plan, data, objective.metric))
     result = Solution(start)
     vector = variables.vector(start)
     try:
         for value, candidate in steps(variables, vector, data, objective, plan):
             if not (np.isfinite(value) and np.isfinite(candidate).all()):
                 result.message = DIVERGED.format(
-                    epoch=len(watch.curve) + 1, rate=plan.position_rate / objective.loss.rate_unit(plan.scale)
+                    epoch=len(stopping.curve) + 1, rate=plan.position_rate / objective.loss.rate_unit(plan.scale)
                 )
                 break
             vector = candidate
-            if watch.ends(value, partial(variables.prototypes, vector)):
+            if stopping.should_stop(value, partial(variables.prototypes, vector)):
                 break
     except KeyboardInterrupt:
         result.interrupted = True
-    _finish(result, variables, vector, watch, plan, objective)
+    _finish(result, variables, vector, stopping)
     return result
 
 
-def _finish(
-    result: Solution, variables: _Variables, vector: np.ndarray, watch: LossWatch, plan: Plan, objective: Objective
-) -> None:
-    result.loss_curve = watch.curve
-    result.n_iter = max(len(watch.curve), 1)
+def _finish(result: Solution, variables: _Variables, vector: np.ndarray, stopping: EarlyStopping) -> None:
+    result.loss_curve = stopping.curve
+    result.n_iter = max(len(stopping.curve), 1)
     if np.isfinite(vector).all():
         result.prototypes = variables.prototypes(vector)
-    result.prototypes = watch.kept(result.prototypes)
+    result.prototypes = stopping.chosen(result.prototypes)
 
 
 def _search_steps(variables: _Variables, vector: np.ndarray, data: Samples, objective: Objective, plan: Plan):
@@ -255,6 +253,6 @@ def _adam_epochs(variables: _Variables, vector: np.ndarray, data: Samples, objec
         yield total / data.total_weight, vector
 
 
-SOLVERS.add("gradient", gradient)
-SOLVERS.add("lbfgs", lbfgs)
-SOLVERS.add("adam", adam)
+SOLVERS.add("gradient", Solver(gradient, "gradient descent on the whole training set, with line search"))
+SOLVERS.add("lbfgs", Solver(lbfgs, "SciPy's L-BFGS-B on the whole training set, often the lowest loss", by_block=False))
+SOLVERS.add("adam", Solver(adam, "Adam on mini-batches of `batch_size` rows"))

@@ -12,7 +12,7 @@ from protolearn.core.jit import kernel, vectorised
 from protolearn.core.searches import (
     all_below,
     nearest_of,
-    take_nearest,
+    pop_nearest,
     two_nearest_of,
 )
 from protolearn.losses.base import pair_signature, rule_signature
@@ -58,7 +58,7 @@ def euclidean_pair_epoch(
             distances_to_rows(x, W, D)
         for i in range(m, measured):
             D[i] = np.inf
-        own, d_own = take_nearest(D, starts[k], starts[k + 1])
+        own, d_own = pop_nearest(D, starts[k], starts[k + 1])
         rival = nearest_of(bits)
         d_rival = D[rival]
         # A distance that is missing is infinite, and none is below NaN.

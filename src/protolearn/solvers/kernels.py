@@ -17,10 +17,10 @@ from protolearn.core.searches import (
     nearest_of,
     own_and_rival,
     own_and_rival_of_columns,
-    take_nearest,
+    pop_nearest,
     two_nearest_of,
 )
-from protolearn.losses.base import field_signature, pair_signature, rule_signature
+from protolearn.losses.base import all_prototypes_signature, pair_signature, rule_signature
 from protolearn.metrics.base import distances_signature, move_signature, update_signature
 
 
@@ -76,7 +76,7 @@ def pair_epoch(
         for i in range(m, D.shape[0]):
             D[i] = np.inf
         if starts.shape[0] > 0:
-            own, d_own = take_nearest(D, starts[k], starts[k + 1])
+            own, d_own = pop_nearest(D, starts[k], starts[k + 1])
             rival = nearest_of(bits)
             d_rival = D[rival]
         else:
@@ -105,8 +105,8 @@ def pair_epoch(
     return rows.shape[0]
 
 
-@kernel(lambda number: epoch_signature(number, field_signature(number)))
-def field_epoch(
+@kernel(lambda number: epoch_signature(number, all_prototypes_signature(number)))
+def all_prototypes_epoch(
     X, rows, y, share, eta, rho, slope, W, T, slot, labels, starts, constants, D, bits, G, total, limit, distances_to,
     move, update, loss, parameters, rates, cap, values,
 ):  # fmt: skip
@@ -244,12 +244,12 @@ def pair_block(D, y, weight, labels, loss, parameters, pairs, pulls):
         vector(types.int64),  # y
         vector(types.float64),  # weight
         vector(types.int64),  # labels
-        function_of(field_signature(number)),
+        function_of(all_prototypes_signature(number)),
         vector(types.float64),  # parameters
         matrix(number),  # C
     )
 )
-def field_block(D, y, weight, labels, loss, parameters, C):
+def all_prototypes_block(D, y, weight, labels, loss, parameters, C):
     """Weighted sum of the losses of a block of samples, C filled with weight times d loss / d D."""
     row = np.empty(D.shape[1], np.float64)
     value_sum = 0.0

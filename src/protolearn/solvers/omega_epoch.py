@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from protolearn.core.jit import kernel, vectorised
-from protolearn.core.searches import nearest_of, take_nearest
+from protolearn.core.searches import nearest_of, pop_nearest
 from protolearn.losses.base import pair_signature
 from protolearn.solvers.kernels import epoch_signature
 
@@ -184,7 +184,7 @@ def omega_pair_epoch(
         for s in range(n_slots):
             multiply(T, s, towards, sample, s)
         distances_after(sample, slot, mapped, D)
-        own, d_own = take_nearest(D, starts[k], starts[k + 1])
+        own, d_own = pop_nearest(D, starts[k], starts[k + 1])
         rival = nearest_of(bits)
         d_rival = D[rival]
         if not (d_own < limit and d_rival < limit):

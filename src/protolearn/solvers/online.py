@@ -13,18 +13,18 @@ from protolearn.core.prototypes import PrototypeSet
 from protolearn.core.schedules import annealed
 from protolearn.core.searches import class_starts, room_for_distances, searched_by_class
 from protolearn.data import TrainingSet, block_rows
-from protolearn.losses import FieldLoss, Loss, NearestLoss
+from protolearn.losses import AllPrototypesLoss, Loss, NearestLoss
 from protolearn.metrics import Metric
 from protolearn.metrics.base import Packed
 from protolearn.metrics.euclidean import Euclidean, across_prototypes
 from protolearn.metrics.omega import Omega
 from protolearn.solvers.ahead import ahead_epoch, pays_ahead
-from protolearn.solvers.base import DIVERGED, SOLVERS, WORSE, LossWatch, Objective, Plan, Solution
+from protolearn.solvers.base import DIVERGED, WORSE, Objective, Plan, Solution
 from protolearn.solvers.batch import classification_error
 from protolearn.solvers.euclidean_epochs import euclidean_pair_epoch, euclidean_rule_epoch
-from protolearn.solvers.keeping import make_keeper
-from protolearn.solvers.kernels import field_epoch, pair_epoch, rule_epoch
+from protolearn.solvers.kernels import all_prototypes_epoch, pair_epoch, rule_epoch
 from protolearn.solvers.omega_epoch import omega_pair_epoch
+from protolearn.solvers.stopping import EarlyStopping, best_iterate
 
 # A call of the kernel costs 0.2 to 0.4 ms: long blocks hide it, and 8 MB of gathered rows do not hurt.
 _BLOCK_BYTES = 1 << 23
@@ -44,7 +44,7 @@ def online(start: PrototypeSet, data: TrainingSet, objective: Objective, plan: P
     """
     presentations = data.presentations(plan.random if plan.shuffle else None)
     stream = _Stream(start, data, objective, plan, epoch_length=presentations.length)
-    watch = LossWatch(plan.tol, plan.watch, make_keeper(plan, data, objective.metric))
+    stopping = EarlyStopping(plan.tol, plan.watch, best_iterate(plan, data, objective.metric))
     size = block_rows(data.n_features, data.dtype.itemsize, _BLOCK_BYTES, _MOST_BLOCK_ROWS)
     # A call of a kernel costs 0.2 ms, an epoch on a small set less: several epochs go into one call when nobody looks.
     fitting = max(1, min(size // presentations.length, plan.max_iter // 10))
@@ -56,7 +56,7 @@ def online(start: PrototypeSet, data: TrainingSet, objective: Objective, plan: P
     epoch = 0
     try:
         while epoch < plan.max_iter and not result.message:
-            until_look = plan.max_iter if watch.judge is None else plan.check_every - epoch % plan.check_every
+            until_look = plan.max_iter if stopping.best is None else plan.check_every - epoch % plan.check_every
             count = min(together, plan.max_iter - epoch, until_look)
             losses = np.zeros(count)
             first = 0
@@ -72,24 +72,21 @@ def online(start: PrototypeSet, data: TrainingSet, objective: Objective, plan: P
                 first += len(rows)
             else:
                 epoch += count
-                ended = [watch.ends(loss, stream.packed.prototypes) for loss in losses / presentations.total]
-                if watch.curve[-1] < best[0]:
-                    best = (watch.curve[-1], stream.packed.prototypes())
+                ended = [stopping.should_stop(loss, stream.packed.prototypes) for loss in losses / presentations.total]
+                if stopping.curve[-1] < best[0]:
+                    best = (stopping.curve[-1], stream.packed.prototypes())
                 if ended[-1]:
                     break
     except KeyboardInterrupt:
         result.interrupted = True
-    result.prototypes = watch.kept(stream.packed.prototypes())
-    suspect = bool(watch.curve) and watch.curve[-1] > loss_before and not result.message
+    result.prototypes = stopping.chosen(stream.packed.prototypes())
+    suspect = bool(stopping.curve) and stopping.curve[-1] > loss_before and not result.message
     if suspect and _got_worse(start, result.prototypes, data, objective):
-        result.prototypes = watch.kept(best[1])
-        result.message = WORSE.format(last=watch.curve[-1], first=loss_before, rate=stream.step_size_hint)
-    result.loss_curve, result.n_iter = watch.curve, max(epoch, 1)
+        result.prototypes = stopping.chosen(best[1])
+        result.message = WORSE.format(last=stopping.curve[-1], first=loss_before, rate=stream.step_size_hint)
+    result.loss_curve, result.n_iter = stopping.curve, max(epoch, 1)
     result.n_steps, result.rates = stream.step, stream.rates
     return result
-
-
-SOLVERS.add("online", online)
 
 
 def fit_in_one_call(
@@ -275,7 +272,7 @@ def choose_epoch(loss: Loss, metric: Metric, start: PrototypeSet, n_classes: int
     else:
         pack = metric.pack
         kernel = rule_epoch if isinstance(loss, NearestLoss) else pair_epoch
-        kernel = field_epoch if isinstance(loss, FieldLoss) else kernel
+        kernel = all_prototypes_epoch if isinstance(loss, AllPrototypesLoss) else kernel
         starts = searched_by_class(start.labels, n_classes)
     packed = pack(start)
     compiled = isinstance(packed.distances_to, Kernel)
@@ -293,7 +290,7 @@ def special_epoch(
     by_class : whether the prototypes are sorted by class
     """
     rule = isinstance(loss, NearestLoss)
-    if isinstance(loss, FieldLoss) or not (by_class or rule):
+    if isinstance(loss, AllPrototypesLoss) or not (by_class or rule):
         return None
     if type(metric) is Omega and not rule:
         return omega_pair_epoch, metric.pack

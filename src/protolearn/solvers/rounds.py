@@ -10,9 +10,9 @@ import numpy as np
 from protolearn.core.prototypes import PrototypeSet
 from protolearn.data import Samples, TrainingSet
 from protolearn.metrics import Metric
-from protolearn.solvers.base import DIVERGED, LossWatch, Objective, Plan, Solution
-from protolearn.solvers.keeping import make_keeper
+from protolearn.solvers.base import DIVERGED, SOLVERS, Objective, Plan, Solution, Solver
 from protolearn.solvers.online import online
+from protolearn.solvers.stopping import EarlyStopping, best_iterate
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ def rounds(start: PrototypeSet, data: Samples, objective: Objective, plan: Plan)
     method on its own blocks. A mean of k walks moves about as far as one of them: k times as many samples are looked
     at for the way of one walk, with less noise. Schedules end with the last round; the slope grows as on one machine.
     """
-    watch = LossWatch(plan.tol, plan.watch, make_keeper(plan, data, objective.metric))
+    stopping = EarlyStopping(plan.tol, plan.watch, best_iterate(plan, data, objective.metric))
     result = Solution(start)
     local = replace(plan, watch=None, keep="last", validation=None, tol=None, max_iter=1)
     # A walk meets its share of the samples: its clock runs that much faster.
@@ -57,14 +57,14 @@ def rounds(start: PrototypeSet, data: Samples, objective: Objective, plan: Plan)
             walker = _mean(ends, objective.metric)
             if walker.diverged:
                 rate = plan.position_rate / objective.loss.rate_unit(plan.scale)
-                result.message = DIVERGED.format(epoch=len(watch.curve) + 1, rate=rate)
+                result.message = DIVERGED.format(epoch=len(stopping.curve) + 1, rate=rate)
                 break
-            if watch.ends(walker.loss / walker.weight, partial(_same, walker.prototypes)):
+            if stopping.should_stop(walker.loss / walker.weight, partial(_same, walker.prototypes)):
                 break
     except KeyboardInterrupt:
         result.interrupted = True
-    result.prototypes = watch.kept(walker.prototypes)
-    result.loss_curve, result.n_iter = watch.curve, max(len(watch.curve), 1)
+    result.prototypes = stopping.chosen(walker.prototypes)
+    result.loss_curve, result.n_iter = stopping.curve, max(len(stopping.curve), 1)
     result.n_steps, result.rates = walker.steps * data.n_chains, walker.rates
     return result
 
@@ -109,3 +109,9 @@ def _mean(ends: list[_Walker], metric: Metric) -> _Walker:
 
 def _same(prototypes: PrototypeSet) -> PrototypeSet:
     return prototypes
+
+
+SOLVERS.add(
+    "online",
+    Solver(online, "one sample at a time, as in the papers", solve_blocks=rounds, by_sample=True, rate_factors=True),
+)
