@@ -14,6 +14,7 @@ from protolearn.estimators.documentation import PARAMETERS
 from protolearn.estimators.learning import LearningClassifier
 from protolearn.initializers import INITIALIZERS
 from protolearn.metrics import METRICS
+from protolearn.metrics.base import NORMALIZATIONS
 from protolearn.solvers import SOLVERS
 
 LEARNERS = [
@@ -96,7 +97,8 @@ def test_only_methods_whose_rates_are_made_for_sums_offer_batch_sum():
 
 
 @pytest.mark.parametrize(
-    ("parameter", "registry"), [("metric", METRICS), ("init", INITIALIZERS), ("schedule", SCHEDULES)]
+    ("parameter", "registry"),
+    [("metric", METRICS), ("init", INITIALIZERS), ("schedule", SCHEDULES), ("normalization", NORMALIZATIONS)],
 )
 def test_the_text_of_a_parameter_names_every_registered_choice(parameter, registry):
     assert [name for name in registry if f'"{name}"' not in PARAMETERS[parameter]] == []

@@ -115,9 +115,10 @@ PARAMETERS = {
     "metric_learning_rate": """float
         How fast the metric learns, as a multiple of the rate of the prototypes (rho / eta); 0 freezes the metric.
         Unused by metric="euclidean". Try 0.01 to 1.""",
-    "normalization": """{"mean", "sum"}
+    "normalization": """{"mean", "sum", "free"}
         What the weights of the features (or the diagonal of Omega'Omega) are scaled to after each step. "mean": a mean
-        of 1, which starts at the Euclidean distance; "sum": a sum of 1, as in the papers.""",
+        of 1, which starts at the Euclidean distance; "sum": a sum of 1, as in the papers; "free": starts as "mean"
+        and is not scaled, so that the size of the distances is learned too.""",
     "n_components": """int, optional
         To how many numbers the learned map takes a sample: the rows of Omega. None keeps as many as there are
         features; fewer learn and predict faster, and 2 can be drawn.""",
