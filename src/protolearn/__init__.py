@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from protolearn.auto.automatic import AutoPrototypes
     from protolearn.estimators.generic import PrototypeClassifier
     from protolearn.estimators.glvq import GLVQ, GMLVQ, GRLVQ, LGMLVQ
     from protolearn.estimators.lamalvq import LaMaLVQ
@@ -42,6 +43,7 @@ __all__ = [
     "RSLVQ",
     "RSLVQ1",
     "SNPC",
+    "AutoPrototypes",
     "ChenCondensing",
     "HartCondensing",
     "LaMaLVQ",
@@ -55,6 +57,7 @@ __all__ = [
 # Where each public name lives. Importing numba and scikit-learn takes two seconds, and `protolearn --version` needs
 # neither: names are imported on use.
 _HOMES = {
+    "auto.automatic": ("AutoPrototypes",),
     "estimators.generic": ("PrototypeClassifier",),
     "estimators.glvq": ("GLVQ", "GMLVQ", "GRLVQ", "LGMLVQ"),
     "estimators.lamalvq": ("LaMaLVQ",),

@@ -1,0 +1,464 @@
+"""AutoPrototypes: a small prototype model of any table, with nothing to choose."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from scipy.special import softmax
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.metrics import get_scorer
+from sklearn.model_selection import StratifiedKFold
+from sklearn.pipeline import Pipeline
+from sklearn.utils import column_or_1d
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
+
+from protolearn.auto.candidates import CANDIDATES, GROWING, preparation_steps
+from protolearn.auto.choice import choose
+from protolearn.auto.race import (
+    COUNTS,
+    GROW,
+    LARGE_COUNTS,
+    Budget,
+    Entry,
+    Fold,
+    Problem,
+    Race,
+    numbers_of,
+    refitted,
+    set_log_proba,
+)
+from protolearn.core.parameters import check_count, check_number, check_random
+from protolearn.data.containers import rows_of
+from protolearn.losses.temperature import tempered
+
+_BYTES = 4
+# Above so many rows the race runs on a part of them, and a few candidates grow on all.
+_LARGE, _RACE_ROWS = 10_000, 5_000
+_HELD_OUT, _MOST_HELD_OUT = 0.1, 20_000
+# Candidates of the race that grow on all rows.
+_ON_ALL = 2
+
+
+class AutoPrototypes(ClassifierMixin, BaseEstimator):
+    """A small prototype model of any table, with nothing to choose: held-out rows choose.
+
+    Fourteen candidates race: soft prototypes under local and shared metrics with a ridge to their start, LGMLVQ, LOGM
+    and RSLVQ, on columns as they are, in piecewise-linear bins and as normal scores. All of them start with one
+    prototype a class on one fold, the best nine see all folds, the best four grow while the loss falls. The model is
+    the mean of the probabilities of up to three sets, each at its own temperature, chosen greedily by the log loss of
+    held-out rows with a small price on size. With members=1 the model is one set in the units of the columns, which
+    decides by the nearest prototype: for decisions that must be read, explained or exported.
+
+    Above 10,000 rows the race runs on a part of the rows; the best two candidates and GMLVQ then grow on all of them,
+    up to thousands of prototypes, while the loss of held-out rows falls.
+
+    Parameters
+    ----------
+    max_bytes : int, optional
+        What the model may store, 4 bytes a number; None leaves it to the loss.
+    time_limit : float, optional
+        Seconds after which no further fit begins: the model is the best so far. None runs the whole race.
+    members : int, default=3
+        Prototype sets at most, whose probabilities are averaged.
+    scoring : str or callable, optional
+        What the choice maximises, as in scikit-learn ("accuracy", "balanced_accuracy", "roc_auc_ovr", ...); None takes
+        the log loss.
+    cv : int, default=3
+        Stratified folds of the race; 5 gain a tenth of a point and take 1.7 times as long.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes, in learning and in the log loss that chooses.
+    n_jobs : int, optional
+        Threads of the race.
+    random_state : int, RandomState or None, default=None
+        Of the folds and of k-means.
+    verbose : int, default=0
+        1 prints a line for each candidate that has seen all folds.
+    callback : callable, optional
+        Called with the row of `results_` of each such candidate; a true answer ends the race with the best so far.
+
+    Attributes
+    ----------
+    estimators_ : list of Pipeline
+        The fitted sets, the one with the largest share first.
+    shares_ : array
+        The share of each set in the mean of probabilities.
+    temperatures_ : array
+        The temperature of each set's probabilities.
+    best_estimator_ : Pipeline
+        The set with the largest share; with members=1 the whole model.
+    cv_results_ : dict of lists
+        One entry for each candidate that was judged: candidate, preparation, prototypes (of each class), loss, spread
+        (standard error), accuracy, numbers, bytes, seconds, folds, share.
+    results_ : pandas.DataFrame
+        The same as a data frame, best first; needs pandas.
+    n_numbers_ : int
+        Numbers that the model stores, with what its preparation keeps.
+    size_bytes_ : int
+        Four times as many.
+    classes_, n_features_in_, feature_names_in_ : as everywhere in scikit-learn
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from protolearn import AutoPrototypes
+    >>> X, y = load_wine(return_X_y=True)
+    >>> model = AutoPrototypes(members=1, random_state=0).fit(X, y)
+    >>> model.score(X, y) > 0.97, model.n_numbers_ < X.size / 10
+    (True, True)
+    """
+
+    def __init__(
+        self,
+        max_bytes: int | None = None,
+        time_limit: float | None = None,
+        members: int = 3,
+        scoring: Any = None,
+        cv: int = 3,
+        class_weight: Any = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+        callback: Callable[[dict[str, Any]], Any] | None = None,
+    ) -> None:
+        self.max_bytes = max_bytes
+        self.time_limit = time_limit
+        self.members = members
+        self.scoring = scoring
+        self.cv = cv
+        self.class_weight = class_weight
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+        self.callback = callback
+
+    _race: Race | None = None
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> AutoPrototypes:
+        """Choose and learn a model.
+
+        Ctrl-C ends the race; the model is then the best so far, and a warning says so.
+
+        Parameters
+        ----------
+        X : data frame of pandas or polars, or array-like, of shape (n_samples, n_columns)
+            Numbers, texts and missing values, as a table has them.
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        began = time.monotonic()
+        problem = self._problem(X, y, sample_weight)
+        deadline = None if self.time_limit is None else began + self.time_limit
+        problem.budget = Budget(deadline, self._most_numbers(problem))
+        self._told: list[Entry] = []
+        self._best_loss = np.inf
+        large = len(problem.y) > _LARGE
+        self._race = None  # type: ignore[assignment]
+        try:
+            race = self._on_a_part(problem) if large else self._on_all(problem)
+        except KeyboardInterrupt:
+            problem.budget.ended = problem.budget.ended or "Ctrl-C"
+            race = self._race
+            if race is None or not race.entries:
+                raise
+        entries = [entry for entry in race.entries.values() if entry.complete] or list(race.entries.values())
+        if not entries:
+            raise ValueError(
+                "No candidate could be fitted in time; raise time_limit."
+                if problem.budget.ended
+                else "No candidate can learn this table within max_bytes; raise max_bytes."
+                if self.max_bytes is not None
+                else "No candidate can learn this table; give every class at least two rows."
+            )
+        most = np.inf if self.max_bytes is None else self.max_bytes / _BYTES
+        chosen = choose(entries, self.members, lambda P: race.problem.loss(P, entries[0].rows), most)
+        self._keep(problem, race, entries, chosen, refit=not large)
+        del self._race, self._told, self._best_loss
+        if problem.budget.ended in ("time", "Ctrl-C"):
+            what = "time_limit ended" if problem.budget.ended == "time" else "Ctrl-C ended"
+            warnings.warn(
+                f"{what} the race after {len(entries)} candidates; the model is the best of them.", stacklevel=2
+            )
+        return self
+
+    def _check_parameters(self) -> None:
+        check_count("max_bytes", self.max_bytes, optional=True)
+        check_number("time_limit", self.time_limit, above=0, optional=True)
+        check_count("members", self.members)
+        check_count("cv", self.cv, at_least=2)
+        if self.scoring is not None and not callable(self.scoring):
+            get_scorer(self.scoring)
+
+    def _problem(self, X: Any, y: Any, sample_weight: Any) -> Problem:
+        """The table, checked once as a whole."""
+        if sparse.issparse(X):
+            raise TypeError(
+                "Sparse data was passed for X, but AutoPrototypes takes dense tables. Reduce X to some hundred columns "
+                "first, for example by TruncatedSVD, or choose LOGM or GMLVQ, which take sparse rows."
+            )
+        if y is None:
+            raise ValueError("AutoPrototypes requires y to be passed, but the target y is None.")
+        checked = preparation_steps("standard")[0][1].fit(X)
+        self.n_features_in_ = checked.n_features_in_
+        if hasattr(checked, "feature_names_in_"):
+            self.feature_names_in_ = checked.feature_names_in_
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+        X = X if hasattr(X, "columns") else np.asarray(X)
+        y = column_or_1d(y, warn=True)
+        check_classification_targets(y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        if len(codes) != len(X):
+            raise ValueError(f"X has {len(X)} rows and y has {len(codes)}; give each row a class.")
+        if len(self.classes_) < 2:
+            raise ValueError(f"y holds one class only, {self.classes_[0]!s}; a classifier needs rows of at least two.")
+        weight = None
+        if sample_weight is not None:
+            weight = np.broadcast_to(np.asarray(sample_weight, dtype=float), (len(codes),)).copy()
+            if not np.isfinite(weight).all() or (weight < 0).any():
+                raise ValueError("sample_weight must hold finite numbers of at least 0; remove or mend the others.")
+            kept = np.flatnonzero(weight > 0)
+            X, codes, weight = rows_of(X, kept), codes[kept], weight[kept]
+        by_class = compute_class_weight(self.class_weight, classes=self.classes_, y=self.classes_[codes])
+        judged = by_class[codes] * (1.0 if weight is None else weight)
+        return Problem(
+            X,
+            codes,
+            weight,
+            len(self.classes_),
+            class_weight=None if self.class_weight is None else dict(enumerate(by_class)),
+            judged_weight=None if self.class_weight is None and weight is None else judged,
+            judge=self._judge(codes),
+            nearest=self.members == 1,
+            seed=int(check_random(self.random_state).randint(2**31 - 1)),
+        )
+
+    def _judge(self, codes: np.ndarray) -> Callable[[np.ndarray, np.ndarray], float] | None:
+        if self.scoring is None:
+            return None
+        scorer = self.scoring if callable(self.scoring) else get_scorer(self.scoring)
+        classes = self.classes_
+
+        def judge(log_proba: np.ndarray, rows: np.ndarray) -> float:
+            known = KnownPredictions(softmax(log_proba, axis=1), classes)
+            return -float(scorer(known, np.arange(len(rows))[:, None], classes[codes[rows]]))
+
+        return judge
+
+    def _most_numbers(self, problem: Problem) -> float:
+        if self.max_bytes is not None:
+            return self.max_bytes / _BYTES
+        # As many as a quarter of the training set; of small tables more, and of many classes more.
+        return max(len(problem.y) * self.n_features_in_ / 4, 6000, 900 * problem.n_classes)
+
+    def _folds(self, codes: np.ndarray, rows: np.ndarray, seed: int) -> list[Fold]:
+        largest = int(np.bincount(codes[rows]).max())
+        if largest < 2:
+            raise ValueError(
+                "Every class has one row only, so that none is left to judge by; give the classes more rows."
+            )
+        splitter = StratifiedKFold(max(min(self.cv, largest), 2), shuffle=True, random_state=seed)
+        with warnings.catch_warnings():
+            # A class with fewer rows than folds is missing from some of them.
+            warnings.simplefilter("ignore")
+            return [Fold(rows[a], rows[b]) for a, b in splitter.split(rows, codes[rows])]
+
+    def _candidates(self) -> list[Any]:
+        # One set that must be read is in the units of the columns.
+        return [one for one in CANDIDATES if self.members > 1 or one.preparation == "standard"]
+
+    def _on_all(self, problem: Problem) -> Race:
+        folds = self._folds(problem.y, np.arange(len(problem.y)), problem.seed)
+        self._race = Race(problem, folds, n_jobs=self.n_jobs, tell=self._tell)
+        self._race.run(self._candidates(), COUNTS)
+        return self._race
+
+    def _on_a_part(self, problem: Problem) -> Race:
+        """The race on some rows, then the best of it on all but some held-out rows."""
+        random = np.random.RandomState(problem.seed)
+        part = stratified_part(problem.y, _RACE_ROWS, random)
+        self._race = race = Race(
+            problem, self._folds(problem.y, part, problem.seed), n_jobs=self.n_jobs, tell=self._tell
+        )
+        race.run(self._candidates(), COUNTS)
+        ranked = sorted((e for e in race.entries.values() if e.complete), key=lambda e: e.loss)
+        if problem.budget.over or not ranked:
+            return race
+        leading = list({entry.candidate.name: entry for entry in reversed(ranked)}.values())[::-1][:GROW]
+        held = stratified_part(problem.y, min(int(_HELD_OUT * len(problem.y)), _MOST_HELD_OUT), random)
+        whole = Race(
+            problem, [Fold(np.setdiff1d(np.arange(len(problem.y)), held), held)], n_jobs=self.n_jobs, tell=self._tell
+        )
+        try:
+            for entry in leading[:_ON_ALL]:
+                counts = [entry.count, *(count for count in LARGE_COUNTS if count > entry.count)]
+                whole.grow([entry.candidate], counts)
+                self._race = whole if whole.entries else race
+            whole.grow(GROWING, LARGE_COUNTS)
+        finally:
+            self._race = whole if whole.entries else race
+        return self._race
+
+    def _tell(self, entry: Entry) -> None:
+        self._told.append(entry)
+        row = self._row(entry, 0.0)
+        better = entry.loss < self._best_loss
+        self._best_loss = min(self._best_loss, entry.loss)
+        if self.verbose:
+            figures = f"accuracy {row['accuracy']:.3f}, loss {entry.loss:.4f}, {entry.numbers} numbers"
+            best = " (best so far)" if better else ""
+            print(f"{row['candidate']}, {entry.count} a class: {figures}, {entry.seconds:.1f} s{best}", flush=True)
+        if self.callback is not None and self.callback(row):
+            assert self._race is not None
+            self._race.problem.budget.ended = "callback"
+
+    def _row(self, entry: Entry, share: float) -> dict[str, Any]:
+        right = entry.log_proba.argmax(axis=1) == self._codes_of(entry.rows)
+        return {
+            "candidate": entry.candidate.name,
+            "preparation": entry.candidate.preparation,
+            "prototypes": entry.count,
+            "loss": entry.loss,
+            "spread": entry.spread,
+            "accuracy": float(right.mean()),
+            "numbers": entry.numbers,
+            "bytes": _BYTES * entry.numbers,
+            "seconds": entry.seconds,
+            "complete": entry.complete,
+            "share": share,
+        }
+
+    def _codes_of(self, rows: np.ndarray) -> np.ndarray:
+        assert self._race is not None
+        return self._race.problem.y[rows]
+
+    def _keep(self, problem: Problem, race: Race, entries: list[Entry], chosen: dict[int, int], *, refit: bool) -> None:
+        """Fit the chosen sets on all rows, and store everything that the user may look at."""
+        total = sum(chosen.values())
+        order = sorted(chosen, key=lambda j: (-chosen[j], entries[j].loss))
+        pipelines = []
+        for j in order:
+            pipeline = entries[j].fitted
+            if refit and not problem.budget.over:
+                pipeline = refitted(entries[j], problem)
+            pipelines.append(with_labels(pipeline, self.classes_))
+        self.estimators_ = pipelines
+        self.shares_ = np.array([chosen[j] / total for j in order])
+        self.temperatures_ = np.array([entries[j].temperature for j in order])
+        self._soft = [entries[j].candidate.soft and not problem.nearest for j in order]
+        self.best_estimator_ = pipelines[0]
+        self.n_numbers_ = sum(numbers_of(pipeline) for pipeline in pipelines)
+        self.size_bytes_ = _BYTES * self.n_numbers_
+        everything = entries if race.entries else []
+        shares = {id(entries[j]): chosen[j] / total for j in chosen}
+        rows = [self._row(entry, shares.get(id(entry), 0.0)) for entry in everything]
+        rows.sort(key=lambda row: (not row["complete"], row["loss"]))
+        self.cv_results_ = {name: [row[name] for row in rows] for name in (rows[0] if rows else ())}
+
+    @property
+    def results_(self) -> Any:
+        """`cv_results_` as a data frame of pandas."""
+        check_is_fitted(self)
+        try:
+            import pandas
+        except ImportError as error:
+            raise ImportError("results_ is a data frame of pandas; install pandas, or read cv_results_.") from error
+        return pandas.DataFrame(self.cv_results_)
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Probability of each class: the mean over the sets, each at its temperature.
+
+        Parameters
+        ----------
+        X : as in `fit`; columns of a frame are found by name
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_classes)
+        """
+        check_is_fitted(self)
+        total = np.zeros((1, len(self.classes_)))
+        for pipeline, share, t, soft in zip(
+            self.estimators_, self.shares_, self.temperatures_, self._soft, strict=True
+        ):
+            Z = pipeline[:-1].transform(X)
+            total = total + share * np.exp(tempered(set_log_proba(pipeline[-1], Z, self.classes_, soft), t))
+        return total / total.sum(axis=1, keepdims=True)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Class of the largest probability; with one set, that of the nearest prototype.
+
+        Parameters
+        ----------
+        X : as in `fit`
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+        """
+        check_is_fitted(self)
+        if len(self.estimators_) == 1 and not self._soft[0]:
+            return self.estimators_[0].predict(X)
+        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        return tags
+
+
+class KnownPredictions(ClassifierMixin, BaseEstimator):
+    """Probabilities that are known already, as the classifier that a scorer asks: a row is a number of theirs."""
+
+    def __init__(self, probabilities: np.ndarray, classes: np.ndarray) -> None:
+        self.probabilities = probabilities
+        self.classes = classes
+
+    @property
+    def classes_(self) -> np.ndarray:
+        """The classes."""
+        return self.classes
+
+    def predict_proba(self, rows: np.ndarray) -> np.ndarray:
+        """The probabilities of some rows."""
+        return self.probabilities[rows[:, 0]]
+
+    def predict(self, rows: np.ndarray) -> np.ndarray:
+        """Their most probable classes."""
+        return self.classes[self.predict_proba(rows).argmax(axis=1)]
+
+
+def with_labels(pipeline: Pipeline, classes: np.ndarray) -> Pipeline:
+    """A pipeline that was fitted on class codes, with the labels of the user in their place."""
+    classifier = pipeline[-1]
+    classifier.prototype_labels_ = classes[np.asarray(classifier.prototype_labels_, dtype=np.int64)]
+    classifier.classes_ = classes[np.asarray(classifier.classes_, dtype=np.int64)]
+    if isinstance(classifier.class_weight, dict):
+        # The weights stand by the codes that the classifier was fitted on.
+        classifier.set_params(class_weight={classes[code]: w for code, w in classifier.class_weight.items()})
+    return pipeline
+
+
+def stratified_part(codes: np.ndarray, n_rows: int, random: np.random.RandomState) -> np.ndarray:
+    """About so many rows, sorted, of each class by its share and at least two where it has them."""
+    if n_rows >= len(codes):
+        return np.arange(len(codes))
+    parts = []
+    for code in range(int(codes.max()) + 1):
+        rows = np.flatnonzero(codes == code)
+        take = min(len(rows), max(round(n_rows * len(rows) / len(codes)), 2))
+        parts.append(random.choice(rows, take, replace=False))
+    return np.sort(np.concatenate(parts))
