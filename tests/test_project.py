@@ -61,7 +61,7 @@ def test_every_loss_and_metric_says_what_it_does():
 
 
 def test_every_public_name_has_one_home():
-    assert set(protolearn._HOME) == {*protolearn.__all__, "load", "save"}
+    assert set(protolearn._HOME) == {*protolearn.__all__, "load", "save", "compress"}
     assert set(dir(protolearn)) >= set(protolearn._HOME)
     for name in protolearn._HOME:
         assert getattr(protolearn, name).__name__ == name

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from protolearn.auto.automatic import AutoPrototypes
+    from protolearn.auto.compress import compress as compress
     from protolearn.estimators.generic import PrototypeClassifier
     from protolearn.estimators.glvq import GLVQ, GMLVQ, GRLVQ, LGMLVQ
     from protolearn.estimators.lamalvq import LaMaLVQ
@@ -58,6 +59,7 @@ __all__ = [
 # neither: names are imported on use.
 _HOMES = {
     "auto.automatic": ("AutoPrototypes",),
+    "auto.compress": ("compress",),
     "estimators.generic": ("PrototypeClassifier",),
     "estimators.glvq": ("GLVQ", "GMLVQ", "GRLVQ", "LGMLVQ"),
     "estimators.lamalvq": ("LaMaLVQ",),

@@ -12,38 +12,19 @@ from scipy import sparse
 from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import get_scorer
-from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import Pipeline
 from sklearn.utils import column_or_1d
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from protolearn.auto.candidates import CANDIDATES, GROWING, preparation_steps
+from protolearn.auto.candidates import CANDIDATES, preparation_steps
 from protolearn.auto.choice import choose
-from protolearn.auto.race import (
-    COUNTS,
-    GROW,
-    LARGE_COUNTS,
-    Budget,
-    Entry,
-    Fold,
-    Problem,
-    Race,
-    numbers_of,
-    refitted,
-    set_log_proba,
-)
+from protolearn.auto.race import Budget, Entry, Problem, numbers_of, refitted, set_log_proba
+from protolearn.auto.search import BYTES, Search, Told, row_of
 from protolearn.core.parameters import check_count, check_number, check_random
 from protolearn.data.containers import rows_of
 from protolearn.losses.temperature import tempered
-
-_BYTES = 4
-# Above so many rows the race runs on a part of them, and a few candidates grow on all.
-_LARGE, _RACE_ROWS = 10_000, 5_000
-_HELD_OUT, _MOST_HELD_OUT = 0.1, 20_000
-# Candidates of the race that grow on all rows.
-_ON_ALL = 2
 
 
 class AutoPrototypes(ClassifierMixin, BaseEstimator):
@@ -138,8 +119,6 @@ class AutoPrototypes(ClassifierMixin, BaseEstimator):
         self.verbose = verbose
         self.callback = callback
 
-    _race: Race | None = None
-
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> AutoPrototypes:
         """Choose and learn a model.
 
@@ -156,23 +135,30 @@ class AutoPrototypes(ClassifierMixin, BaseEstimator):
         -------
         self
         """
+        return self._fit(X, y, sample_weight)
+
+    def _fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        choice: Callable[[list[Entry], Problem, float], dict[int, int]] | None = None,
+    ) -> AutoPrototypes:
+        """Fit with another rule of choice: (judged entries, problem, most numbers) -> how often each counts."""
         self._check_parameters()
         began = time.monotonic()
         problem = self._problem(X, y, sample_weight)
         deadline = None if self.time_limit is None else began + self.time_limit
         problem.budget = Budget(deadline, self._most_numbers(problem))
-        self._told: list[Entry] = []
-        self._best_loss = np.inf
-        large = len(problem.y) > _LARGE
-        self._race = None  # type: ignore[assignment]
-        try:
-            race = self._on_a_part(problem) if large else self._on_all(problem)
-        except KeyboardInterrupt:
-            problem.budget.ended = problem.budget.ended or "Ctrl-C"
-            race = self._race
-            if race is None or not race.entries:
-                raise
-        entries = [entry for entry in race.entries.values() if entry.complete] or list(race.entries.values())
+        search = Search(
+            problem,
+            # One set that must be read is in the units of the columns.
+            [one for one in CANDIDATES if self.members > 1 or one.preparation == "standard"],
+            cv=self.cv,
+            n_jobs=self.n_jobs,
+            tell=Told(self.verbose, self.callback, problem),
+        )
+        entries = search.run()
         if not entries:
             raise ValueError(
                 "No candidate could be fitted in time; raise time_limit."
@@ -181,15 +167,17 @@ class AutoPrototypes(ClassifierMixin, BaseEstimator):
                 if self.max_bytes is not None
                 else "No candidate can learn this table; give every class at least two rows."
             )
-        most = np.inf if self.max_bytes is None else self.max_bytes / _BYTES
-        chosen = choose(entries, self.members, lambda P: race.problem.loss(P, entries[0].rows), most)
-        self._keep(problem, race, entries, chosen, refit=not large)
-        del self._race, self._told, self._best_loss
-        if problem.budget.ended in ("time", "Ctrl-C"):
-            what = "time_limit ended" if problem.budget.ended == "time" else "Ctrl-C ended"
-            warnings.warn(
-                f"{what} the race after {len(entries)} candidates; the model is the best of them.", stacklevel=2
+        most = np.inf if self.max_bytes is None else self.max_bytes / BYTES
+        if choice is None:
+            chosen = choose(entries, self.members, lambda P: problem.loss(P, entries[0].rows), most)
+        else:
+            chosen = choice(entries, problem, most)
+        self._keep(problem, entries, chosen, refit=not search.large)
+        if problem.budget.ended in ("time_limit", "Ctrl-C"):
+            message = (
+                f"{problem.budget.ended} ended the race after {len(entries)} candidates; the best of them is kept."
             )
+            warnings.warn(message, stacklevel=2)
         return self
 
     def _check_parameters(self) -> None:
@@ -258,113 +246,45 @@ class AutoPrototypes(ClassifierMixin, BaseEstimator):
 
     def _most_numbers(self, problem: Problem) -> float:
         if self.max_bytes is not None:
-            return self.max_bytes / _BYTES
+            return self.max_bytes / BYTES
         # As many as a quarter of the training set; of small tables more, and of many classes more.
         return max(len(problem.y) * self.n_features_in_ / 4, 6000, 900 * problem.n_classes)
 
-    def _folds(self, codes: np.ndarray, rows: np.ndarray, seed: int) -> list[Fold]:
-        largest = int(np.bincount(codes[rows]).max())
-        if largest < 2:
-            raise ValueError(
-                "Every class has one row only, so that none is left to judge by; give the classes more rows."
-            )
-        splitter = StratifiedKFold(max(min(self.cv, largest), 2), shuffle=True, random_state=seed)
-        with warnings.catch_warnings():
-            # A class with fewer rows than folds is missing from some of them.
-            warnings.simplefilter("ignore")
-            return [Fold(rows[a], rows[b]) for a, b in splitter.split(rows, codes[rows])]
-
-    def _candidates(self) -> list[Any]:
-        # One set that must be read is in the units of the columns.
-        return [one for one in CANDIDATES if self.members > 1 or one.preparation == "standard"]
-
-    def _on_all(self, problem: Problem) -> Race:
-        folds = self._folds(problem.y, np.arange(len(problem.y)), problem.seed)
-        self._race = Race(problem, folds, n_jobs=self.n_jobs, tell=self._tell)
-        self._race.run(self._candidates(), COUNTS)
-        return self._race
-
-    def _on_a_part(self, problem: Problem) -> Race:
-        """The race on some rows, then the best of it on all but some held-out rows."""
-        random = np.random.RandomState(problem.seed)
-        part = stratified_part(problem.y, _RACE_ROWS, random)
-        self._race = race = Race(
-            problem, self._folds(problem.y, part, problem.seed), n_jobs=self.n_jobs, tell=self._tell
-        )
-        race.run(self._candidates(), COUNTS)
-        ranked = sorted((e for e in race.entries.values() if e.complete), key=lambda e: e.loss)
-        if problem.budget.over or not ranked:
-            return race
-        leading = list({entry.candidate.name: entry for entry in reversed(ranked)}.values())[::-1][:GROW]
-        held = stratified_part(problem.y, min(int(_HELD_OUT * len(problem.y)), _MOST_HELD_OUT), random)
-        whole = Race(
-            problem, [Fold(np.setdiff1d(np.arange(len(problem.y)), held), held)], n_jobs=self.n_jobs, tell=self._tell
-        )
-        try:
-            for entry in leading[:_ON_ALL]:
-                counts = [entry.count, *(count for count in LARGE_COUNTS if count > entry.count)]
-                whole.grow([entry.candidate], counts)
-                self._race = whole if whole.entries else race
-            whole.grow(GROWING, LARGE_COUNTS)
-        finally:
-            self._race = whole if whole.entries else race
-        return self._race
-
-    def _tell(self, entry: Entry) -> None:
-        self._told.append(entry)
-        row = self._row(entry, 0.0)
-        better = entry.loss < self._best_loss
-        self._best_loss = min(self._best_loss, entry.loss)
-        if self.verbose:
-            figures = f"accuracy {row['accuracy']:.3f}, loss {entry.loss:.4f}, {entry.numbers} numbers"
-            best = " (best so far)" if better else ""
-            print(f"{row['candidate']}, {entry.count} a class: {figures}, {entry.seconds:.1f} s{best}", flush=True)
-        if self.callback is not None and self.callback(row):
-            assert self._race is not None
-            self._race.problem.budget.ended = "callback"
-
-    def _row(self, entry: Entry, share: float) -> dict[str, Any]:
-        right = entry.log_proba.argmax(axis=1) == self._codes_of(entry.rows)
-        return {
-            "candidate": entry.candidate.name,
-            "preparation": entry.candidate.preparation,
-            "prototypes": entry.count,
-            "loss": entry.loss,
-            "spread": entry.spread,
-            "accuracy": float(right.mean()),
-            "numbers": entry.numbers,
-            "bytes": _BYTES * entry.numbers,
-            "seconds": entry.seconds,
-            "complete": entry.complete,
-            "share": share,
-        }
-
-    def _codes_of(self, rows: np.ndarray) -> np.ndarray:
-        assert self._race is not None
-        return self._race.problem.y[rows]
-
-    def _keep(self, problem: Problem, race: Race, entries: list[Entry], chosen: dict[int, int], *, refit: bool) -> None:
+    def _keep(self, problem: Problem, entries: list[Entry], chosen: dict[int, int], *, refit: bool) -> None:
         """Fit the chosen sets on all rows, and store everything that the user may look at."""
         total = sum(chosen.values())
         order = sorted(chosen, key=lambda j: (-chosen[j], entries[j].loss))
-        pipelines = []
-        for j in order:
-            pipeline = entries[j].fitted
+        self._chosen = [(entries[j].candidate, entries[j].count) for j in order]
+        self.estimators_ = []
+        for entry in (entries[j] for j in order):
+            fitted = entry.fitted
             if refit and not problem.budget.over:
-                pipeline = refitted(entries[j], problem)
-            pipelines.append(with_labels(pipeline, self.classes_))
-        self.estimators_ = pipelines
+                fitted = refitted(entry.candidate, entry.count, problem)
+            self.estimators_.append(with_labels(fitted, self.classes_))
         self.shares_ = np.array([chosen[j] / total for j in order])
         self.temperatures_ = np.array([entries[j].temperature for j in order])
         self._soft = [entries[j].candidate.soft and not problem.nearest for j in order]
-        self.best_estimator_ = pipelines[0]
-        self.n_numbers_ = sum(numbers_of(pipeline) for pipeline in pipelines)
-        self.size_bytes_ = _BYTES * self.n_numbers_
-        everything = entries if race.entries else []
-        shares = {id(entries[j]): chosen[j] / total for j in chosen}
-        rows = [self._row(entry, shares.get(id(entry), 0.0)) for entry in everything]
-        rows.sort(key=lambda row: (not row["complete"], row["loss"]))
-        self.cv_results_ = {name: [row[name] for row in rows] for name in (rows[0] if rows else ())}
+        self._measure()
+        rows = [row_of(entry, problem) | {"share": chosen.get(j, 0) / total} for j, entry in enumerate(entries)]
+        rows.sort(key=lambda row: (-row["folds"], row["loss"]))
+        self.cv_results_ = {name: [row[name] for row in rows] for name in rows[0]}
+
+    def _refit(self, other: AutoPrototypes, X: Any, y: Any) -> AutoPrototypes:
+        """Take what another fit chose, and learn the same sets from other rows."""
+        problem = self._problem(X, y, None)
+        problem.budget = Budget(None, np.inf)
+        for name in ("shares_", "temperatures_", "_soft", "_chosen", "cv_results_"):
+            setattr(self, name, getattr(other, name))
+        self.estimators_ = [
+            with_labels(refitted(candidate, count, problem), self.classes_) for candidate, count in self._chosen
+        ]
+        self._measure()
+        return self
+
+    def _measure(self) -> None:
+        self.best_estimator_ = self.estimators_[0]
+        self.n_numbers_ = sum(numbers_of(pipeline) for pipeline in self.estimators_)
+        self.size_bytes_ = BYTES * self.n_numbers_
 
     @property
     def results_(self) -> Any:
@@ -450,15 +370,3 @@ def with_labels(pipeline: Pipeline, classes: np.ndarray) -> Pipeline:
         # The weights stand by the codes that the classifier was fitted on.
         classifier.set_params(class_weight={classes[code]: w for code, w in classifier.class_weight.items()})
     return pipeline
-
-
-def stratified_part(codes: np.ndarray, n_rows: int, random: np.random.RandomState) -> np.ndarray:
-    """About so many rows, sorted, of each class by its share and at least two where it has them."""
-    if n_rows >= len(codes):
-        return np.arange(len(codes))
-    parts = []
-    for code in range(int(codes.max()) + 1):
-        rows = np.flatnonzero(codes == code)
-        take = min(len(rows), max(round(n_rows * len(rows) / len(codes)), 2))
-        parts.append(random.choice(rows, take, replace=False))
-    return np.sort(np.concatenate(parts))

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from protolearn.auto.race import Entry
+from protolearn.losses.temperature import LEAST_LOG
 
 # What the natural logarithm of the numbers counts in log loss: half the size is worth 0.7 thousandths.
 SIZE_PRICE = 0.003
@@ -44,7 +45,7 @@ def choose(entries: Sequence[Entry], members: int, loss: Loss, most_numbers: flo
         ]
         losses = []
         for j in allowed:
-            mean = np.log((total + np.exp(entries[j].log_proba)) / (step + 1))
+            mean = np.log(np.maximum((total + np.exp(entries[j].log_proba)) / (step + 1), np.exp(LEAST_LOG)))
             size = kept + (0 if j in chosen else numbers[j])
             losses.append(loss(mean) + SIZE_PRICE * np.log(size))
         best = int(np.argmin(losses))

@@ -49,6 +49,7 @@ class Entry:
     loss, spread : mean log loss of these rows and its standard error
     numbers : that the set stores, with its preparation
     fitted : the pipeline of the first fold
+    n_folds, complete : how many folds it was judged by, and whether these were all
     """
 
     candidate: Candidate
@@ -61,6 +62,7 @@ class Entry:
     numbers: int
     seconds: float
     fitted: Pipeline
+    n_folds: int
     complete: bool = True
 
 
@@ -80,7 +82,7 @@ class Budget:
     def over(self) -> bool:
         """Whether no further fit may begin."""
         if not self.ended and self.deadline is not None and time.monotonic() >= self.deadline:
-            self.ended = "time"
+            self.ended = "time_limit"
         return bool(self.ended)
 
     def stops(self, *_: Any) -> bool:
@@ -236,7 +238,9 @@ class Race:
         loss = self.problem.loss(log_proba, rows)
         spread = float(losses.std() / np.sqrt(max(len(rows), 1)))
         numbers, seconds = max(one[2] for one in found), sum(one[3] for one in found)
-        return Entry(candidate, count, log_proba, rows, temperature, loss, spread, numbers, seconds, found[0][1])
+        return Entry(
+            candidate, count, log_proba, rows, temperature, loss, spread, numbers, seconds, found[0][1], len(folds)
+        )
 
     def _complete(self, candidate: Candidate, count: int) -> Entry | None:
         entry = self._entry(candidate, count, range(len(self.folds)))
@@ -312,11 +316,10 @@ def numbers_of(pipeline: Pipeline) -> int:
     return classifier.prototypes_.size + (learned or 1) + prepared_numbers(pipeline[:-1]) + 1
 
 
-def refitted(entry: Entry, problem: Problem) -> Pipeline:
-    """The candidate of an entry, fitted on all rows of the problem."""
-    rows = np.arange(len(problem.y))
-    steps = Pipeline(preparation_steps(entry.candidate.preparation))
+def refitted(candidate: Candidate, count: int, problem: Problem) -> Pipeline:
+    """A candidate fitted on all rows of the problem."""
+    steps = Pipeline(preparation_steps(candidate.preparation))
     Z = steps.fit_transform(problem.X)
-    start = start_of(Z, problem.y, entry.count, problem.seed)
-    classifier = fit_set(entry.candidate, Z, rows, entry.count, start, problem)
+    start = start_of(Z, problem.y, count, problem.seed)
+    classifier = fit_set(candidate, Z, np.arange(len(problem.y)), count, start, problem)
     return Pipeline([*steps.steps, ("classifier", classifier)])

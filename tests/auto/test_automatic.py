@@ -1,0 +1,226 @@
+"""AutoPrototypes: what it chooses, what it promises, and how it ends early."""
+
+import os
+import signal
+import threading
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, load_iris, load_wine, make_classification
+from sklearn.metrics import accuracy_score, balanced_accuracy_score, log_loss
+from sklearn.model_selection import train_test_split
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+
+from protolearn import AutoPrototypes
+from protolearn.auto import race as races
+from protolearn.auto import search as searches
+
+
+@pytest.fixture(scope="module")
+def halves():
+    X, y = load_breast_cancer(return_X_y=True)
+    return train_test_split(X, y, test_size=0.5, stratify=y, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def fitted(halves):
+    X, _, y, _ = halves
+    return AutoPrototypes(random_state=0).fit(X, y)
+
+
+def test_it_is_as_good_as_an_svm_and_smaller_than_the_training_set(halves, fitted):
+    X, X_test, y, y_test = halves
+    machine = make_pipeline(StandardScaler(), SVC()).fit(X, y)
+    assert fitted.score(X_test, y_test) >= machine.score(X_test, y_test) - 0.02
+    assert fitted.n_numbers_ < X.size / 2
+    assert fitted.size_bytes_ == 4 * fitted.n_numbers_
+
+
+def test_probabilities_are_calibrated(halves, fitted):
+    _, X_test, _, y_test = halves
+    P = fitted.predict_proba(X_test)
+    np.testing.assert_allclose(P.sum(axis=1), 1.0)
+    assert log_loss(y_test, P) < 0.15
+    assert abs(P.max(axis=1).mean() - accuracy_score(y_test, fitted.predict(X_test))) < 0.03
+
+
+def test_the_mean_of_the_sets_is_what_it_says(halves, fitted):
+    """Written out from the public parts of the sets: a mean of softmaxes at their temperatures."""
+    _, X_test, _, _ = halves
+    total = np.zeros((len(X_test), 2))
+    for pipeline, share, t, soft in zip(
+        fitted.estimators_, fitted.shares_, fitted.temperatures_, fitted._soft, strict=True
+    ):
+        Z, classifier = pipeline[:-1].transform(X_test), pipeline[-1]
+        if soft:
+            E = np.exp(-classifier.slope * classifier.transform(Z).astype(np.longdouble))
+            P = np.stack([E[:, classifier.prototype_labels_ == k].sum(axis=1) for k in (0, 1)], axis=1)
+        else:
+            P = classifier.predict_proba(Z).astype(np.longdouble)
+        P = (P / P.sum(axis=1, keepdims=True)) ** t
+        total += share * np.asarray(P / P.sum(axis=1, keepdims=True), dtype=float)
+    np.testing.assert_allclose(fitted.predict_proba(X_test), total, atol=1e-8)
+    assert fitted.shares_.sum() == pytest.approx(1.0)
+
+
+def test_one_set_decides_by_the_nearest_prototype_in_units_of_the_columns(halves):
+    X, X_test, y, _ = halves
+    model = AutoPrototypes(members=1, random_state=0).fit(X, y)
+    assert [name for name, _ in model.best_estimator_.steps] == ["prepare", "classifier"]
+    np.testing.assert_array_equal(model.predict(X_test), model.best_estimator_.predict(X_test))
+    np.testing.assert_array_equal(model.predict(X_test), model.classes_[model.predict_proba(X_test).argmax(axis=1)])
+    Z, classifier = model.best_estimator_[:-1].transform(X_test), model.best_estimator_[-1]
+    nearest = classifier.transform(Z).argmin(axis=1)
+    np.testing.assert_array_equal(model.predict(X_test), classifier.prototype_labels_[nearest])
+
+
+def test_results_are_what_happened(fitted):
+    table = fitted.results_
+    assert {"candidate", "prototypes", "loss", "spread", "accuracy", "numbers", "bytes", "seconds"} <= set(table)
+    assert table.loss[table.folds == 3].is_monotonic_increasing
+    assert table.share.sum() == pytest.approx(1.0)
+    assert len(table) >= 9
+    assert (table.bytes == 4 * table.numbers).all()
+
+
+def test_a_budget_of_bytes_is_kept(halves):
+    X, X_test, y, y_test = halves
+    model = AutoPrototypes(max_bytes=600, random_state=0).fit(X, y)
+    assert model.size_bytes_ <= 600
+    assert model.score(X_test, y_test) > 0.9
+    with pytest.raises(ValueError, match="within max_bytes; raise max_bytes"):
+        AutoPrototypes(max_bytes=40).fit(X, y)
+
+
+def test_raw_tables():
+    rng = np.random.default_rng(0)
+    n = 300
+    colour = rng.choice(["red", "green", "blue"], n)
+    size = np.exp(rng.normal(size=n))
+    size[::17] = np.nan
+    y = np.where((colour == "red") ^ (np.nan_to_num(size, nan=1.0) > 1.5), "yes", "no")
+    table = pd.DataFrame({"colour": colour, "size": size, "noise": rng.normal(size=n)})
+    model = AutoPrototypes(random_state=0).fit(table[:200], y[:200])
+    assert model.score(table[200:], y[200:]) > 0.85
+    assert set(model.predict(table[200:])) == {"yes", "no"}
+    assert list(model.feature_names_in_) == ["colour", "size", "noise"]
+    np.testing.assert_array_equal(model.predict(table[200:][["noise", "size", "colour"]]), model.predict(table[200:]))
+
+
+def test_same_seed_same_model(halves):
+    X, X_test, y, _ = halves
+    one, other = (AutoPrototypes(random_state=3, members=2).fit(X[:60], y[:60]) for _ in range(2))
+    np.testing.assert_array_equal(one.predict_proba(X_test), other.predict_proba(X_test))
+    threads = AutoPrototypes(random_state=3, members=2, n_jobs=2).fit(X[:60], y[:60])
+    np.testing.assert_array_equal(one.predict_proba(X_test), threads.predict_proba(X_test))
+
+
+def test_ten_rows_and_a_hundred_classes():
+    X, y = load_iris(return_X_y=True)
+    few = AutoPrototypes(random_state=0).fit(X[::15], y[::15])
+    assert few.score(X, y) > 0.8
+    rng = np.random.default_rng(0)
+    centres = rng.normal(scale=8, size=(100, 6))
+    y = np.repeat(np.arange(100), 6)
+    X = centres[y] + rng.normal(size=(600, 6))
+    many = AutoPrototypes(members=1, random_state=0).fit(X[::2], y[::2])
+    assert many.score(X[1::2], y[1::2]) > 0.95
+
+
+def test_scoring_chooses_what_it_names():
+    X, y = make_classification(400, 6, weights=[0.9], n_informative=4, random_state=0, flip_y=0.0)
+    model = AutoPrototypes(scoring="balanced_accuracy", class_weight="balanced", members=1, random_state=0)
+    model.fit(X[:250], y[:250])
+    assert balanced_accuracy_score(y[250:], model.predict(X[250:])) > 0.75
+    best = min(model.cv_results_["loss"])
+    assert -1.0 <= best < -0.75, "the loss of a scoring is minus the score"
+
+
+def test_a_time_limit_gives_the_best_so_far(halves):
+    X, _, y, _ = halves
+    with pytest.warns(UserWarning, match="time_limit ended the race after .* the best of them is kept"):
+        model = AutoPrototypes(time_limit=0.5, random_state=0).fit(np.tile(X, (8, 1)), np.tile(y, 8))
+    assert model.score(X, y) > 0.85
+
+
+def test_ctrl_c_gives_the_best_so_far(halves):
+    X, _, y, _ = halves
+    seen = []
+
+    def stop(row):
+        seen.append(row)
+        if len(seen) == 2:
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0.01)
+
+    assert threading.current_thread() is threading.main_thread()
+    with pytest.warns(UserWarning, match="Ctrl-C ended the race"):
+        model = AutoPrototypes(random_state=0, callback=stop).fit(X, y)
+    assert model.score(X, y) > 0.9
+
+
+def test_the_callback_ends_the_race(halves):
+    X, _, y, _ = halves
+    seen = []
+    model = AutoPrototypes(random_state=0, callback=lambda row: seen.append(row) or len(seen) == 3).fit(X, y)
+    assert len(seen) == 3
+    assert {"candidate", "loss", "numbers"} <= set(seen[0])
+    assert model.score(X, y) > 0.9
+
+
+def test_a_large_table_grows_on_all_rows(monkeypatch):
+    """Many small islands of two classes: a few prototypes cannot tell them apart, many can."""
+    monkeypatch.setattr(searches, "LARGE", 800)
+    monkeypatch.setattr(searches, "RACE_ROWS", 200)
+    monkeypatch.setattr(races, "LARGE_COUNTS", (20, 40))
+    monkeypatch.setattr(searches, "LARGE_COUNTS", (20, 40))
+    rng = np.random.default_rng(0)
+    centres = rng.uniform(-10, 10, size=(40, 2))
+    island = rng.integers(40, size=2000)
+    X, y = centres[island] + 0.3 * rng.normal(size=(2000, 2)), island % 2
+    model = AutoPrototypes(members=1, random_state=0).fit(X[:1500], y[:1500])
+    assert model.cv_results_["prototypes"][int(np.argmax(model.cv_results_["share"]))] >= 20
+    assert model.score(X[1500:], y[1500:]) > 0.9
+
+
+def test_weights_count():
+    X, y = load_wine(return_X_y=True)
+    weight = np.ones(len(y))
+    weight[y == 2] = 0.0
+    model = AutoPrototypes(members=1, random_state=0).fit(X, y, sample_weight=weight)
+    assert 2 not in model.predict(X)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"members": 0}, "members must be a whole number of at least 1"),
+        ({"cv": 1}, "cv must be a whole number of at least 2"),
+        ({"time_limit": 0}, "time_limit must be a number > 0"),
+        ({"max_bytes": 0.5}, "max_bytes must be a whole number"),
+        ({"scoring": "acuracy"}, "acuracy"),
+    ],
+)
+def test_bad_parameters(parameters, message, iris):
+    with pytest.raises(ValueError, match=message):
+        AutoPrototypes(**parameters).fit(*iris)
+
+
+def test_bad_tables(iris):
+    X, y = iris
+    with pytest.raises(ValueError, match="y holds one class only, 0"):
+        AutoPrototypes().fit(X[:50], y[:50])
+    with pytest.raises(ValueError, match="Every class has one row only"):
+        AutoPrototypes().fit(X[::50], y[::50])
+    with pytest.raises(ValueError, match="X has 150 rows and y has 149"):
+        AutoPrototypes().fit(X, y[:-1])
+
+
+def test_a_clone_is_unfitted_and_equal(fitted):
+    assert clone(fitted).get_params() == fitted.get_params()
+    assert not hasattr(clone(fitted), "estimators_")
