@@ -33,7 +33,9 @@ def measure(unit: Unit) -> Outcome:
         # The share is of the average class size, stated twice in the thesis; two at least, or there are no targets.
         n_prototypes = max(2, round(PROTOTYPE_SHARE[unit.dataset] * len(y) / len(np.unique(y))))
     seed = 10 * unit.seed + unit.fold
-    common: dict[str, Any] = {"n_neighbors": k, "random_state": seed}
+    # As the thesis has them: the batch rule of (15), and every solve kept.
+    literal = {"batch_step": "sum", "accept": "always"}
+    common: dict[str, Any] = {"n_neighbors": k, "random_state": seed, **literal}
     start = LaMaLVQ(n_prototypes, mode=None, rounds=1, epochs=1, learning_rate=1e-12, **common).fit(X, y)
     model = LaMaLVQ(n_prototypes, **common, **settings).fit(X, y)
     history = vars(model.history_)

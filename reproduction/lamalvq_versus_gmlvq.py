@@ -15,14 +15,15 @@ from reproduction.reproduce import Outcome, Rows, Unit
 
 SETS = ("balance", "breast", "glass", "heart", "ionosphere", "iris", "pima", "vehicle", "wdbc", "wine")
 N_PROTOTYPES = 2
-COMMON: dict[str, Any] = {"init": "kmeans", "n_neighbors": 50, "rounds": 10, "random_state": 0}
+LITERAL: dict[str, Any] = {"batch_step": "sum", "accept": "always"}
+COMMON: dict[str, Any] = {"init": "kmeans", "n_neighbors": 50, "rounds": 10, "random_state": 0, **LITERAL}
 REMEDIES: dict[str, Any] = {"refresh_targets": True, "accept": "validation", "batch_step": "damped"}
 MODELS: dict[str, Any] = {
     "GMLVQ": GMLVQ(N_PROTOTYPES, random_state=0),
     "LaMaLVQ, GLVQ update": LaMaLVQ(N_PROTOTYPES, **COMMON),
-    "with remedies": LaMaLVQ(N_PROTOTYPES, **COMMON, **REMEDIES),
+    "with remedies": LaMaLVQ(N_PROTOTYPES, **{**COMMON, **REMEDIES}),
     "LaMaLVQ, batch update": LaMaLVQ(N_PROTOTYPES, update="lama", **COMMON),
-    "batch with remedies": LaMaLVQ(N_PROTOTYPES, update="lama", **COMMON, **REMEDIES),
+    "batch with remedies": LaMaLVQ(N_PROTOTYPES, update="lama", **{**COMMON, **REMEDIES}),
 }
 # One remedy at a time: its name, the model without it, the model with it.
 ONE_REMEDY: list[tuple[str, str, str]] = []
@@ -30,7 +31,7 @@ for _update, _without in (("glvq", "LaMaLVQ, GLVQ update"), ("lama", "LaMaLVQ, b
     for _setting, _value in REMEDIES.items():
         if _update == "lama" or _setting != "batch_step":
             _with = f"{_update} and {_setting}"
-            MODELS[_with] = LaMaLVQ(N_PROTOTYPES, update=_update, **COMMON, **{_setting: _value})
+            MODELS[_with] = LaMaLVQ(N_PROTOTYPES, update=_update, **{**COMMON, _setting: _value})
             ONE_REMEDY.append((f"`{_setting}={_value!r}`, {_update} update", _without, _with))
 # Stale targets where there are few of them: the model with targets kept, and with targets refreshed.
 FEW_TARGETS: dict[str, Any] = {}

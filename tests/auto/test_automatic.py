@@ -144,8 +144,9 @@ def test_scoring_chooses_what_it_names():
 def test_a_time_limit_gives_the_best_so_far(halves):
     X, _, y, _ = halves
     with pytest.warns(UserWarning, match="time_limit ended the race after .* the best of them is kept"):
-        model = AutoPrototypes(time_limit=0.5, random_state=0).fit(np.tile(X, (8, 1)), np.tile(y, 8))
-    assert model.score(X, y) > 0.85
+        model = AutoPrototypes(time_limit=1e-3, random_state=0).fit(X, y)
+    assert len(model.cv_results_["loss"]) == 1
+    assert model.score(X, y) > 0.8
 
 
 def test_ctrl_c_gives_the_best_so_far(halves):

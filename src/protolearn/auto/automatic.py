@@ -161,9 +161,7 @@ class AutoPrototypes(ClassifierMixin, BaseEstimator):
         entries = search.run()
         if not entries:
             raise ValueError(
-                "No candidate could be fitted in time; raise time_limit."
-                if problem.budget.ended
-                else "No candidate can learn this table within max_bytes; raise max_bytes."
+                "No candidate can learn this table within max_bytes; raise max_bytes."
                 if self.max_bytes is not None
                 else "No candidate can learn this table; give every class at least two rows."
             )

@@ -179,7 +179,7 @@ class Race:
         new = [job for job in jobs if (job[0].name, *job[1:]) not in self._fits]
         for candidate, count, fold in new:
             # Preparations and starts first: several candidates share them.
-            if not self.problem.budget.over:
+            if not (self._fits and self.problem.budget.over):
                 self._start(candidate.preparation, count, fold)
         if self.n_jobs in (None, 1):
             for job in new:
@@ -206,7 +206,8 @@ class Race:
     def _fit(self, candidate: Candidate, count: int, fold: int) -> None:
         """Fit one; None where the budget is over or the candidate cannot learn this table."""
         key = candidate.name, count, fold
-        if self.problem.budget.over or not self._fits_in(candidate, count):
+        # The first of all is fitted however little time there is.
+        if (self._fits and self.problem.budget.over) or not self._fits_in(candidate, count):
             return
         begin = time.monotonic()
         steps, Z, Z_test = self._prepare(candidate.preparation, fold)

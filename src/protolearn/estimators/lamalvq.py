@@ -105,14 +105,14 @@ class LaMaLVQ(PrototypeBase):
         "max_iter": "int\n        Steps at most of one metric solve.",
         "tol": "float\n        Convergence of a metric solve, as in LMNN.",
         "invader_interval": "int\n        Steps of a metric solve between two exact searches for invaders.",
-        "batch_step": """{"sum", "damped"}
-        "sum": LaMaLVQ (15) as printed, under which prototypes may leave the data; "damped": a mean, in which pushes
-        never outweigh half of the pulls.""",
+        "batch_step": """{"damped", "sum"}
+        "damped": a mean, in which pushes never outweigh half of the pulls; "sum": LaMaLVQ (15) as printed, under which
+        prototypes may leave the data.""",
         "refresh_targets": """bool
         Find the targets anew at each search inside a solve, instead of keeping those of its start.""",
-        "accept": """{"always", "validation"}
+        "accept": """{"validation", "always"}
         "validation" goes on from a solve for one more LVQ step, and goes back to before it where held-out samples then
-        have more errors.""",
+        have more errors; "always" keeps every solve, as in the thesis.""",
         "validation_fraction": 'float\n        Share of the samples that accept="validation" holds out of learning.',
     }
 
@@ -137,9 +137,9 @@ class LaMaLVQ(PrototypeBase):
         max_iter: int = 200,
         tol: float = 1e-3,
         invader_interval: int = 10,
-        batch_step: str = "sum",
+        batch_step: str = "damped",
         refresh_targets: bool = False,
-        accept: str = "always",
+        accept: str = "validation",
         validation_fraction: float = 0.2,
         random_state: Any = None,
         verbose: int = 0,
