@@ -1,4 +1,4 @@
-"""Rows in blocks, weights as presentations, an order by content."""
+"""Rows in batches, weights as presentations, an order by content."""
 
 from collections import Counter
 
@@ -7,15 +7,15 @@ import pytest
 from scipy import sparse
 
 from protolearn.core.schedules import SCHEDULES, annealed, as_schedule
-from protolearn.data import TrainingSet, class_codes, row_blocks, shuffled, working_dtype
+from protolearn.data import TrainingSet, class_codes, row_batches, shuffled, working_dtype
 from protolearn.data.training_set import even_slices
 
 
 def test_blocks_cover_all_rows_once():
     X = np.arange(30000.0).reshape(10000, 3)
-    parts = list(row_blocks(X, 50, np.float64))
+    parts = list(row_batches(X, 50, np.float64))
     assert len(parts) > 1
-    np.testing.assert_array_equal(np.concatenate([block for _, block in parts]), X)
+    np.testing.assert_array_equal(np.concatenate([batch for _, batch in parts]), X)
 
 
 def test_content_order_follows_the_rows():
@@ -53,8 +53,8 @@ def test_keys_that_begin_alike_are_told_apart_by_their_end(monkeypatch):
     by_value = dict(zip(X[:, 0], ends, strict=True))
     high = np.uint64(1) << np.uint64(40)
 
-    def keys(self, block, y):
-        return np.array([by_value[value] + high * (by_value[value] % np.uint64(3)) for value in block[:, 0]], np.uint64)
+    def keys(self, batch, y):
+        return np.array([by_value[value] + high * (by_value[value] % np.uint64(3)) for value in batch[:, 0]], np.uint64)
 
     monkeypatch.setattr(TrainingSet, "_content_keys", keys)
     found = keys_of(data)[data.content_order]

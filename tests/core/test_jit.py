@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from protolearn.core.jit import helper, kernel, lazy_loop, types, vector, vectorised
-from protolearn.solvers.kernels import pair_block
+from protolearn.solvers.kernels import pair_batch
 
 
 @helper
@@ -61,8 +61,8 @@ def test_errors_of_helpers_reach_the_caller():
 
 
 def test_kernels_keep_their_names_and_can_travel():
-    assert pair_block.__name__ == "pair_block"
-    assert pickle.loads(pickle.dumps(pair_block)) is pair_block
+    assert pair_batch.__name__ == "pair_batch"
+    assert pickle.loads(pickle.dumps(pair_batch)) is pair_batch
 
 
 IMPORT_AND_PREDICT = """

@@ -29,7 +29,7 @@ def test_threads_and_small_blocks_change_no_label(monkeypatch, threads):
     model = LOGM(3, max_iter=3, random_state=0).fit(X, y)
     expected = model.predict(X)
     monkeypatch.setattr(prediction, "threads_for", lambda work: threads)
-    monkeypatch.setattr(prediction, "_BLOCK_BYTES", 1 << 12)
+    monkeypatch.setattr(prediction, "_BATCH_BYTES", 1 << 12)
     np.testing.assert_array_equal(model.predict(X), expected)
     np.testing.assert_array_equal(model.classes_[model.predict_proba(X).argmax(axis=1)], expected)
 
@@ -81,7 +81,7 @@ def test_linear_forms_find_the_nearest_by_distance(monkeypatch, model, dtype, of
     model = model.set_params(max_iter=3, random_state=0).fit(X, y)
     plain = model.predict(X)
     monkeypatch.setattr(prediction, "_WORTH_FORMS", 0)
-    monkeypatch.setattr(prediction, "_BLOCK_BYTES", 1 << 13)
+    monkeypatch.setattr(prediction, "_BATCH_BYTES", 1 << 13)
     # Rounding decides where a sample is as far from two prototypes.
     assert np.mean(model.predict(X) == plain) >= (0.999 if dtype == np.float32 else 1.0)
     metric, prototypes = model._sorted_prototypes(X)

@@ -29,7 +29,7 @@ def problem(offset=0.0, n_samples=150, n_classes=3, per_class=9, d=6, dtype=np.f
     rng = np.random.default_rng(1)
     y = np.arange(n_samples) % n_classes
     X = (offset + rng.normal(size=(n_classes, d))[y] + rng.normal(size=(n_samples, d))).astype(dtype)
-    # Rows far out make the reach of the bounds grow in the middle of a block.
+    # Rows far out make the reach of the bounds grow in the middle of a batch.
     X[50:53] += 20
     chosen = np.concatenate([np.flatnonzero(y == k)[:per_class] for k in range(n_classes)])
     return X, y, EUCLIDEAN.start(X[chosen], y[chosen], TrainingSet(X, y, None, n_classes))

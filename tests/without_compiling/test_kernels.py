@@ -52,7 +52,7 @@ def test_rules_move_some_prototypes_along_the_line_to_the_sample(loss):
 
 
 def test_columns_give_the_same_as_rows():
-    """Many prototypes and few features change the layout, not the numbers; five is one beyond a block of four."""
+    """Many prototypes and few features change the layout, not the numbers; five is one beyond a group of four."""
     rng = np.random.default_rng(0)
     data = TrainingSet(rng.normal(size=(3, 5)), np.arange(3) % 2, None, 2)
     metric = METRICS["euclidean"]
@@ -69,7 +69,7 @@ def test_columns_give_the_same_as_rows():
     np.testing.assert_allclose(by_column.positions[near], by_row.positions, atol=1e-12)
 
 
-def test_divergence_goes_back_to_the_start_of_the_block():
+def test_divergence_goes_back_to_the_start_of_the_batch():
     for loss in ("logm", "rslvq"):
         metric = ALL_METRICS["euclidean"]
         data, prototypes = random_problem(metric)

@@ -12,7 +12,7 @@ from typing import Any
 
 from threadpoolctl import ThreadpoolController
 
-# Below this many multiply-adds a second thread costs more than it brings: sums over blocks of 9 million take 1.5 times
+# Below this many multiply-adds a second thread costs more than it brings: sums over batches of 9 million take 1.5 times
 # as long on two threads, of 24 million 0.72 and of 93 million 0.58 times; 1.0 to 1.2 beside a busy process.
 _WORTH_A_THREAD = 2e7
 

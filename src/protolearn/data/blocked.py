@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from protolearn.data.samples import Combine, OfBlock, Reducible, Samples
+from protolearn.data.samples import Combine, OfBatch, Reducible, Samples
 from protolearn.data.survey import Survey, as_rows, join_surveys, survey_block
 from protolearn.data.training_set import TrainingSet, dtype_for
 
@@ -119,7 +119,7 @@ class BlockedSet(Samples):
         return self.source.n_chains
 
     def reduce(
-        self, function: OfBlock, n_columns: int, combine: Combine = operator.add, work: float | None = None
+        self, function: OfBatch, n_columns: int, combine: Combine = operator.add, work: float | None = None
     ) -> Any:
         """The sum over all blocks, each of which is summed in parts that fit in cache."""
         return self.source.reduce(partial(_sum_of_block, self.reader, function, n_columns, combine, work), combine)
@@ -195,7 +195,7 @@ def blocked_set(source: BlockSource, weigh: Callable[[Survey], np.ndarray | None
 
 def _sum_of_block(
     reader: Reader,
-    function: OfBlock,
+    function: OfBatch,
     n_columns: int,
     combine: Combine,
     work: float | None,

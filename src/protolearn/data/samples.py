@@ -1,4 +1,4 @@
-"""What a solver needs of the samples, wherever they are: sums over blocks, and their moments."""
+"""What a solver needs of the samples, wherever they are: sums over batches of rows, and their moments."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ import numpy as np
 if TYPE_CHECKING:
     from protolearn.data.training_set import TrainingSet
 
-# (X, y, weight) of one dense block -> something that adds up; and how it adds up.
-OfBlock = Callable[[np.ndarray, np.ndarray, np.ndarray], Any]
+# (X, y, weight) of one dense batch -> something that adds up; and how it adds up.
+OfBatch = Callable[[np.ndarray, np.ndarray, np.ndarray], Any]
 Combine = Callable[[Any, Any], Any]
 
 
@@ -22,23 +22,23 @@ class Reducible(Protocol):
     """Some samples that can be summed over."""
 
     def reduce(
-        self, function: OfBlock, n_columns: int, combine: Combine = operator.add, work: float | None = None
+        self, function: OfBatch, n_columns: int, combine: Combine = operator.add, work: float | None = None
     ) -> Any:
-        """The sum over dense blocks of what `function` makes of each."""
+        """The sum over dense batches of what `function` makes of each."""
 
 
 @dataclass(frozen=True)
-class Block:
-    """A mini-batch: one dense block."""
+class Batch:
+    """A mini-batch: some dense rows, their class codes and weights."""
 
     X: np.ndarray
     y: np.ndarray
     weight: np.ndarray
 
     def reduce(
-        self, function: OfBlock, n_columns: int, combine: Combine = operator.add, work: float | None = None
+        self, function: OfBatch, n_columns: int, combine: Combine = operator.add, work: float | None = None
     ) -> Any:
-        """What `function` makes of the block."""
+        """What `function` makes of the batch."""
         return function(self.X, self.y, self.weight)
 
 
@@ -67,9 +67,9 @@ class Samples:
     in_memory: bool = True
 
     def reduce(
-        self, function: OfBlock, n_columns: int, combine: Combine = operator.add, work: float | None = None
+        self, function: OfBatch, n_columns: int, combine: Combine = operator.add, work: float | None = None
     ) -> Any:
-        """The sum over dense blocks of what `function` makes of each: the one operation a batch solver needs.
+        """The sum over dense batches of what `function` makes of each: the one operation a batch solver needs.
 
         n_columns : the widest matrix that `function` makes for a row
         work : multiply-adds that it takes for a row, where they are not one for each feature and column

@@ -1,6 +1,6 @@
-"""Rows of the training set as the solvers read them: in blocks that fit in cache, whatever they are stored in.
+"""Rows of the training set as the solvers read them: in batches that fit in cache, whatever they are stored in.
 
-Dense, sparse, read-only and memory-mapped matrices all reach the compiled code as small dense blocks of one number
+Dense, sparse, read-only and memory-mapped matrices all reach the compiled code as small dense batches of one number
 type. That keeps one kernel per number type and memory that does not grow with the number of rows.
 """
 
@@ -18,21 +18,21 @@ from scipy import sparse
 from protolearn.core.threads import in_threads, one_blas_thread, threads_for, worth_threads
 from protolearn.data.orders import in_parts, index_type, one_window, shuffled, windows
 from protolearn.data.presentations import Presentations
-from protolearn.data.samples import Block, Combine, OfBlock, Samples
+from protolearn.data.samples import Batch, Combine, OfBatch, Samples
 
-# A block of rows and the distances to some hundred prototypes stay in a 1 MB second-level cache together.
-_BLOCK_BYTES = 1 << 19
-_MOST_BLOCK_ROWS = 8192
-# Sums over blocks spend their time in matrix products, which like long blocks, and in passes, which like short ones.
+# A batch of rows and the distances to some hundred prototypes stay in a 1 MB second-level cache together.
+_BATCH_BYTES = 1 << 19
+_MOST_BATCH_ROWS = 8192
+# Sums over batches spend their time in matrix products, which like long batches, and in passes, which like short ones.
 _REDUCED_BYTES, _REDUCED_ROWS = 1 << 22, 4096
-# Into how many parts a sum over blocks is divided at most, whatever the number of threads.
+# Into how many parts a sum over batches is divided at most, whatever the number of threads.
 _RUNS = 16
 # Squares of float32 numbers outside these bounds overflow or vanish; they are computed in float64.
 _FLOAT32_SMALLEST, _FLOAT32_LARGEST = 1e-15, 1e15
 
 
-def block_rows(n_columns: int, itemsize: int, n_bytes: int = _BLOCK_BYTES, most: int = _MOST_BLOCK_ROWS) -> int:
-    """How many rows make a block of about `n_bytes`, `most` at most."""
+def batch_rows(n_columns: int, itemsize: int, n_bytes: int = _BATCH_BYTES, most: int = _MOST_BATCH_ROWS) -> int:
+    """How many rows make a batch of about `n_bytes`, `most` at most."""
     return min(max(n_bytes // max(n_columns * itemsize, 1), 64), most)
 
 
@@ -43,7 +43,7 @@ def class_codes(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def dense_rows(X: Any, rows: Any, dtype: Any) -> np.ndarray:
-    """The chosen rows (indices or a slice) as one contiguous dense block."""
+    """The chosen rows (indices or a slice) as one contiguous dense batch."""
     if sparse.issparse(X):
         chosen = X[rows].toarray()
     elif isinstance(rows, slice):
@@ -59,15 +59,15 @@ def _slices(n_rows: int, size: int) -> list[slice]:
 
 
 def row_slices(
-    n_rows: int, n_columns: int, itemsize: int, n_bytes: int = _BLOCK_BYTES, most: int = _MOST_BLOCK_ROWS
+    n_rows: int, n_columns: int, itemsize: int, n_bytes: int = _BATCH_BYTES, most: int = _MOST_BATCH_ROWS
 ) -> list[slice]:
-    """All rows in order, in blocks; `n_columns` is the widest matrix the caller makes for a row."""
-    size = block_rows(n_columns, itemsize, n_bytes, most)
+    """All rows in order, in batches; `n_columns` is the widest matrix the caller makes for a row."""
+    size = batch_rows(n_columns, itemsize, n_bytes, most)
     return _slices(n_rows, size)
 
 
 def even_slices(n_rows: int, most: int, times: int) -> list[slice]:
-    """All rows in order, in blocks of about one size, `most` rows at most; how many is a multiple of `times`.
+    """All rows in order, in batches of about one size, `most` rows at most; how many is a multiple of `times`.
 
     So that threads that share them end together.
     """
@@ -76,8 +76,8 @@ def even_slices(n_rows: int, most: int, times: int) -> list[slice]:
     return _slices(n_rows, size)
 
 
-def row_blocks(X: Any, n_columns: int, dtype: Any) -> Iterator[tuple[slice, np.ndarray]]:
-    """The blocks of `row_slices` with their rows."""
+def row_batches(X: Any, n_columns: int, dtype: Any) -> Iterator[tuple[slice, np.ndarray]]:
+    """The batches of `row_slices` with their rows."""
     for rows in row_slices(X.shape[0], max(n_columns, X.shape[1]), np.dtype(dtype).itemsize):
         yield rows, dense_rows(X, rows, dtype)
 
@@ -155,37 +155,37 @@ class TrainingSet(Samples):
         return float(self.n_samples if self.weight is None else self.weight.sum())
 
     def rows(self, rows: Any) -> np.ndarray:
-        """The chosen rows as a dense block."""
+        """The chosen rows as a dense batch."""
         return dense_rows(self.X, rows, self.dtype)
 
     def weights(self, rows: Any) -> np.ndarray:
         """The weights of the chosen rows."""
         return np.ones(len(self.y[rows])) if self.weight is None else self.weight[rows]
 
-    def blocks(self, n_columns: int) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-        """X, y and weights of all rows in order, block by block."""
-        for rows, block in row_blocks(self.X, n_columns, self.dtype):
-            yield block, self.y[rows], self.weights(rows)
+    def batches_in_order(self, n_columns: int) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        """X, y and weights of all rows in order, batch by batch."""
+        for rows, batch in row_batches(self.X, n_columns, self.dtype):
+            yield batch, self.y[rows], self.weights(rows)
 
     def reduce(
-        self, function: OfBlock, n_columns: int, combine: Combine = operator.add, work: float | None = None
+        self, function: OfBatch, n_columns: int, combine: Combine = operator.add, work: float | None = None
     ) -> Any:
-        """The sum over blocks of rows of what `function` makes of each; None is left out.
+        """The sum over batches of rows of what `function` makes of each; None is left out.
 
-        Blocks are summed in their order within runs of them, and the runs in theirs. Threads take whole runs, so the
+        Batches are summed in their order within runs of them, and the runs in theirs. Threads take whole runs, so the
         result does not depend on how many threads there are.
         """
         width = max(n_columns, self.n_features)
         total = self.n_samples * (self.n_features * width if work is None else work)
-        size = block_rows(width, self.dtype.itemsize, _REDUCED_BYTES, _REDUCED_ROWS)
-        blocks = even_slices(self.n_samples, size, 2 if worth_threads(total) else 1)
-        threads = min(threads_for(total), len(blocks))
+        size = batch_rows(width, self.dtype.itemsize, _REDUCED_BYTES, _REDUCED_ROWS)
+        batches = even_slices(self.n_samples, size, 2 if worth_threads(total) else 1)
+        threads = min(threads_for(total), len(batches))
 
         def of_run(run: list[slice]) -> Any:
             return _combined((function(self.rows(rows), self.y[rows], self.weights(rows)) for rows in run), combine)
 
-        length = -(-len(blocks) // _RUNS)
-        runs = [blocks[first : first + length] for first in range(0, len(blocks), length)]
+        length = -(-len(batches) // _RUNS)
+        runs = [batches[first : first + length] for first in range(0, len(batches), length)]
         with one_blas_thread():
             return _combined(in_threads(of_run, runs, threads), combine)
 
@@ -224,11 +224,11 @@ class TrainingSet(Samples):
         else:
             yield np.arange(self.n_samples) if random is None else self.content_order
 
-    def batches(self, batch_size: int, random: np.random.RandomState | None) -> Iterator[Block]:
+    def batches(self, batch_size: int, random: np.random.RandomState | None) -> Iterator[Batch]:
         """Rows in mini-batches, window by window, shuffled or as they stand."""
         orders = (shuffled(rows, random) for rows in self.windows(random))
         for rows in in_parts(orders, batch_size):
-            yield Block(self.rows(rows), self.y[rows], self.weights(rows))
+            yield Batch(self.rows(rows), self.y[rows], self.weights(rows))
 
     @cached_property
     def class_counts(self) -> np.ndarray:  # type: ignore[override]
@@ -249,8 +249,8 @@ class TrainingSet(Samples):
         place_bits = np.uint64(max(n - 1, 1).bit_length())
         places = (np.uint64(1) << place_bits) - np.uint64(1)
         packed = np.empty(n, dtype=np.uint64)
-        for rows, block in row_blocks(self.X, self.n_features, self.dtype):
-            packed[rows] = self._content_keys(block, self.y[rows]) & ~places
+        for rows, batch in row_batches(self.X, self.n_features, self.dtype):
+            packed[rows] = self._content_keys(batch, self.y[rows]) & ~places
             packed[rows] |= np.arange(rows.start, rows.stop, dtype=np.uint64)
         packed.sort()
         order = np.empty(n, dtype=index_type(n))
@@ -268,7 +268,7 @@ class TrainingSet(Samples):
         return rng.integers(1, 2**63, size=self.n_features, dtype=np.uint64) * np.uint64(2) + np.uint64(1)
 
     def _content_keys(self, X: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """A hash of the bits of each row of a dense block and of its class."""
+        """A hash of the bits of each row of a dense batch and of its class."""
         bits = np.uint32 if self.dtype == np.float32 else np.uint64
         # Adding zero turns -0.0 into 0.0, which equals it but has other bits.
         hashed = np.einsum("ij,j->i", (X + 0).view(bits).astype(np.uint64), self._hash_factors)

@@ -376,7 +376,7 @@ class _Run:
     def error(self, data: TrainingSet, prototypes: PrototypeSet) -> float:
         """Share of samples whose nearest prototype is of another class."""
         wrong = 0
-        for X, y, _ in data.blocks(len(prototypes)):
+        for X, y, _ in data.batches_in_order(len(prototypes)):
             wrong += int(np.sum(prototypes.labels[self.metric.distances(X, prototypes).argmin(axis=1)] != y))
         return wrong / data.n_samples
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from protolearn.data import TrainingSet, block_rows
+from protolearn.data import TrainingSet, batch_rows
 from protolearn.metrics import Metric
 
 # Some seconds' worth of distances; a larger set is judged by a part of its samples against all.
@@ -21,7 +21,7 @@ def leave_one_out_error(data: TrainingSet, metric: Metric) -> float:
     everything = metric.start(data.rows(slice(None)), data.y, data)
     n_judged = int(min(data.n_samples, max(_LEAST_JUDGED, _MOST_DISTANCES // data.n_samples)))
     judged = data.content_order[:n_judged]
-    size = max(block_rows(data.n_samples, data.dtype.itemsize), 1)
+    size = max(batch_rows(data.n_samples, data.dtype.itemsize), 1)
     wrong = total = 0.0
     for first in range(0, n_judged, size):
         rows = judged[first : first + size]

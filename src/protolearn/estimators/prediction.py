@@ -14,27 +14,27 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from protolearn.core.prototypes import PrototypeSet
 from protolearn.core.threads import blas_threads, in_threads, one_blas_thread, threads_for
-from protolearn.data import dense_rows, is_dask, row_blocks, row_slices, working_dtype
+from protolearn.data import dense_rows, is_dask, row_batches, row_slices, working_dtype
 from protolearn.estimators.blocked import in_blocks
 from protolearn.losses.links import class_probabilities, class_scores
 from protolearn.metrics import METRICS, Metric
 from protolearn.metrics.base import ROUNDING, nearest_labels, squared_lengths
 
-# Larger than where learning reads rows: an epoch keeps its prototypes in cache beside a block, a prediction does not.
-# Two threads take turns in the Python between two blocks: with blocks of a quarter they need half as long again.
-_BLOCK_BYTES = 1 << 21
+# Larger than where learning reads rows: an epoch keeps its prototypes in cache beside a batch, a prediction does not.
+# Two threads take turns in the Python between two batches: with batches of a quarter they need half as long again.
+_BATCH_BYTES = 1 << 21
 TOO_LARGE = "X holds numbers too large to square: they lie far outside the training set; check their unit."
 # Distances from which the nearest is found without computing them: below, predict_proba and predict round alike.
 _WORTH_FORMS = 1_000_000
 
 
 def _by_forms(
-    block: np.ndarray, metric: Metric, prototypes: PrototypeSet, forms: tuple[np.ndarray, np.ndarray], codes: np.ndarray
+    batch: np.ndarray, metric: Metric, prototypes: PrototypeSet, forms: tuple[np.ndarray, np.ndarray], codes: np.ndarray
 ) -> bool:
     """Fill in the labels of the nearest prototypes from one matrix product; False where a number is not finite."""
     vectors, constants = forms
     origin = prototypes.centring[0]
-    rows = block if origin is None else block - origin
+    rows = batch if origin is None else batch - origin
     products, gaps = vectors @ rows.T, np.empty(len(rows), dtype=vectors.dtype)
     if not nearest_labels.of(products.dtype)(products, constants, prototypes.labels, codes, gaps):
         return False
@@ -42,7 +42,7 @@ def _by_forms(
     rounding = longest * np.sqrt(squared_lengths(rows)) + np.abs(constants).max()
     doubtful = np.flatnonzero(gaps <= ROUNDING * np.finfo(gaps.dtype).eps * rounding)
     if len(doubtful):
-        codes[doubtful] = prototypes.labels[metric.nearest(block[doubtful], prototypes)]
+        codes[doubtful] = prototypes.labels[metric.nearest(batch[doubtful], prototypes)]
     return True
 
 
@@ -105,20 +105,20 @@ class NearestPrototypeMixin:
         narrow = X.dtype == np.float32 and working_dtype(prototypes.positions) == np.float32
         return metric, prototypes if narrow else prototypes.astype(np.dtype(np.float64))
 
-    def _blocks_of_distances(self, X: Any) -> Iterator[tuple[slice, np.ndarray, PrototypeSet]]:
-        """Squared distances to the sorted prototypes, block by block."""
+    def _batches_of_distances(self, X: Any) -> Iterator[tuple[slice, np.ndarray, PrototypeSet]]:
+        """Squared distances to the sorted prototypes, batch by batch."""
         metric, prototypes = self._sorted_prototypes(X)
-        for rows, block in row_blocks(X, len(prototypes), prototypes.positions.dtype):
+        for rows, batch in row_batches(X, len(prototypes), prototypes.positions.dtype):
             with blas_threads(X.shape[0] * prototypes.work):
-                yield rows, self._finite_distances(metric, block, prototypes), prototypes
+                yield rows, self._finite_distances(metric, batch, prototypes), prototypes
 
     @staticmethod
-    def _finite_distances(metric: Metric, block: np.ndarray, prototypes: PrototypeSet) -> np.ndarray:
+    def _finite_distances(metric: Metric, batch: np.ndarray, prototypes: PrototypeSet) -> np.ndarray:
         with np.errstate(over="ignore", invalid="ignore"):
-            D = metric.distances(block, prototypes)
+            D = metric.distances(batch, prototypes)
             if not np.isfinite(D).all():
-                # Squares of this block overflow float32.
-                D = metric.distances(block.astype(np.float64), prototypes.astype(np.dtype(np.float64)))
+                # Squares of this batch overflow float32.
+                D = metric.distances(batch.astype(np.float64), prototypes.astype(np.dtype(np.float64)))
         if not np.isfinite(D).all():
             raise ValueError(TOO_LARGE)
         return D
@@ -130,7 +130,7 @@ class NearestPrototypeMixin:
     def _checked_class_distances(self, X: Any) -> np.ndarray:
         """The same of checked rows."""
         result = np.full((X.shape[0], len(self.classes_)), np.inf)
-        for rows, D, prototypes in self._blocks_of_distances(X):
+        for rows, D, prototypes in self._batches_of_distances(X):
             codes, first = np.unique(prototypes.labels, return_index=True)
             result[rows, codes] = np.minimum.reduceat(D, first, axis=1)
         return result
@@ -165,21 +165,21 @@ class NearestPrototypeMixin:
             self._check_finite(X)
 
         def classify(rows: slice) -> None:
-            block = dense_rows(X, rows, dtype)
+            batch = dense_rows(X, rows, dtype)
             with np.errstate(over="ignore", invalid="ignore"):
                 if forms is not None:
-                    if _by_forms(block, metric, prototypes, forms, codes[rows]):
+                    if _by_forms(batch, metric, prototypes, forms, codes[rows]):
                         return
-                    self._check_finite(block)
-                nearest = metric.nearest(block, prototypes)
+                    self._check_finite(batch)
+                nearest = metric.nearest(batch, prototypes)
             if (nearest < 0).any():
                 raise ValueError(TOO_LARGE)
             codes[rows] = prototypes.labels[nearest]
 
-        blocks = row_slices(X.shape[0], max(len(prototypes), X.shape[1]), dtype.itemsize, _BLOCK_BYTES)
+        batches = row_slices(X.shape[0], max(len(prototypes), X.shape[1]), dtype.itemsize, _BATCH_BYTES)
         threads = threads_for(X.shape[0] * prototypes.work)
         with one_blas_thread():
-            in_threads(classify, blocks, threads)
+            in_threads(classify, batches, threads)
         return codes
 
     def compiled(self) -> Callable[[Any], Any]:
@@ -278,7 +278,7 @@ class DistanceFeaturesMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         result = np.empty((X.shape[0], len(self.prototypes_)), dtype=X.dtype)
         codes = np.searchsorted(self.classes_, self.prototype_labels_)
         columns = np.argsort(codes, kind="stable")
-        for rows, D, _ in self._blocks_of_distances(X):
+        for rows, D, _ in self._batches_of_distances(X):
             with np.errstate(over="ignore"):
                 result[rows, columns] = D
         if not np.isfinite(result).all():

@@ -12,7 +12,7 @@ from scipy.special import logsumexp, softmax
 
 from protolearn.losses.links import class_probabilities
 
-_BLOCK_NUMBERS = 1 << 20
+_BATCH_NUMBERS = 1 << 20
 # An array, or None where the model has none of that kind; which ones go together the docstrings say.
 MaybeArray = Any
 
@@ -160,7 +160,7 @@ class PlainModel:
 
 def _differences(X: np.ndarray, positions: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
     D = np.empty((len(X), len(positions)))
-    size = max(_BLOCK_NUMBERS // positions.size, 1)
+    size = max(_BATCH_NUMBERS // positions.size, 1)
     for start in range(0, len(X), size):
         square = (X[start : start + size, None, :] - positions) ** 2
         D[start : start + size] = square.sum(axis=2) if weights is None else square @ weights

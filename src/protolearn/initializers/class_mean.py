@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from protolearn.data import TrainingSet, block_rows
+from protolearn.data import TrainingSet, batch_rows
 from protolearn.initializers.base import class_by_class, initializer
 
 # Prototypes at one point never part: the lowest index wins every tie. A hundredth of the spread parts them.
@@ -13,7 +13,7 @@ _JITTER = 0.01
 
 def weighted_mean(data: TrainingSet, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Mean and standard deviation of some rows by their weights, in float64."""
-    size = block_rows(data.n_features, 8)
+    size = batch_rows(data.n_features, 8)
     parts = [rows[start : start + size] for start in range(0, len(rows), size)]
     total = data.weights(rows).sum()
     mean = sum(data.weights(part) @ data.rows(part).astype(np.float64) for part in parts) / total

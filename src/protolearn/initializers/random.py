@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from protolearn.data import TrainingSet, block_rows
+from protolearn.data import TrainingSet, batch_rows
 from protolearn.initializers.base import class_by_class, initializer
 
 
@@ -28,9 +28,9 @@ def random_samples(
 
 def distinct_rows(data: TrainingSet, rows: np.ndarray) -> np.ndarray:
     """Where each run of equal samples begins in `rows`, which are in content order: equal ones are neighbours."""
-    size = block_rows(data.n_features, data.dtype.itemsize)
+    size = batch_rows(data.n_features, data.dtype.itemsize)
     new = np.ones(len(rows), dtype=bool)
     for start in range(0, len(rows) - 1, size):
-        block = data.rows(rows[start : start + size + 1])
-        new[start + 1 : start + size + 1] = (block[1:] != block[:-1]).any(axis=1)
+        batch = data.rows(rows[start : start + size + 1])
+        new[start + 1 : start + size + 1] = (batch[1:] != batch[:-1]).any(axis=1)
     return np.flatnonzero(new)

@@ -14,7 +14,7 @@ from numbers import Integral, Real
 import numpy as np
 
 from protolearn.core.parameters import check_choice, stores_parameters
-from protolearn.data import TrainingSet, block_rows
+from protolearn.data import TrainingSet, batch_rows
 from protolearn.estimators.documentation import documented
 from protolearn.metrics.base import expanded_distances
 from protolearn.reduction.base import Generator
@@ -108,7 +108,7 @@ def split_blocks(
 def _nearer_to_first(data: TrainingSet, block: BlockSplit) -> np.ndarray:
     ends = data.rows(np.array(block.ends)).astype(np.float64)
     first = np.empty(len(block.rows), dtype=bool)
-    size = block_rows(data.n_features, 8)
+    size = batch_rows(data.n_features, 8)
     for start in range(0, len(block.rows), size):
         part = slice(start, start + size)
         X = data.rows(block.rows[part])

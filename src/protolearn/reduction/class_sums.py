@@ -12,8 +12,8 @@ import numpy as np
 from protolearn.data import Samples, TrainingSet
 from protolearn.data.samples import Combine
 
-# Products with a handful of components gain nothing from blocks that fit in cache, and many small ones cost time.
-_BLOCK_BYTES = 1 << 23
+# Products with a handful of components gain nothing from batches that fit in cache, and many small ones cost time.
+_BATCH_BYTES = 1 << 23
 
 # (X in float64, weight) of some rows of a class -> something that adds up.
 OfRows = Callable[[np.ndarray, np.ndarray], Any]
@@ -22,14 +22,14 @@ OfRows = Callable[[np.ndarray, np.ndarray], Any]
 def sum_over_class(data: Samples, code: int, function: OfRows, combine: Combine = operator.add) -> Any:
     """The sum over one class."""
     if isinstance(data, TrainingSet):
-        return reduce(combine, (function(X, weight) for X, weight in class_blocks(data, code)))
+        return reduce(combine, (function(X, weight) for X, weight in class_batches(data, code)))
     return data.reduce(partial(_of_class, code, function), data.n_features, combine)
 
 
-def class_blocks(data: TrainingSet, code: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Rows of a class in float64 and their weights, block by block, in content order."""
+def class_batches(data: TrainingSet, code: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Rows of a class in float64 and their weights, batch by batch, in content order."""
     members = data.class_rows(code)
-    size = max(_BLOCK_BYTES // (8 * data.n_features), 1)
+    size = max(_BATCH_BYTES // (8 * data.n_features), 1)
     for start in range(0, len(members), size):
         rows = members[start : start + size]
         yield data.rows(rows).astype(np.float64, copy=False), data.weights(rows)

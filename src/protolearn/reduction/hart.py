@@ -10,7 +10,7 @@ import numpy as np
 from protolearn.core.jit import VECTORISED, helper, kernel, matrix, stack, types, vector
 from protolearn.core.parameters import check_choice, stores_parameters
 from protolearn.core.searches import fold, least
-from protolearn.data import TrainingSet, block_rows, dense_rows, row_blocks
+from protolearn.data import TrainingSet, batch_rows, dense_rows, row_batches
 from protolearn.estimators.documentation import documented
 from protolearn.initializers.random import distinct_rows
 from protolearn.metrics.euclidean import distances_to_columns
@@ -66,17 +66,17 @@ def consistent_subset(data: TrainingSet, order: np.ndarray) -> tuple[np.ndarray,
     origin = dense_rows(data.X, order[:1], np.dtype(np.float64))[0]
     chosen = np.empty(n_samples, dtype=np.int64)
     visit = visit_rows.of(dtype)
-    size = block_rows(data.n_features, dtype.itemsize)
+    size = batch_rows(data.n_features, dtype.itemsize)
     n_members, before, reach = 0, -1, 0.0
     while n_members != before:
         before = n_members
         for start in range(0, n_samples, size):
             rows = order[start : start + size]
-            block = dense_rows(data.X, rows, dtype)
+            batch = dense_rows(data.X, rows, dtype)
             done = 0
             while True:
                 done, n_members, reach = visit(
-                    block,
+                    batch,
                     rows,
                     done,
                     data.y,
@@ -91,7 +91,7 @@ def consistent_subset(data: TrainingSet, order: np.ndarray) -> tuple[np.ndarray,
                     n_members,
                     reach,
                 )
-                if done == len(block):
+                if done == len(batch):
                     break
                 members = np.concatenate([members, np.empty_like(members)])
                 labels = np.concatenate([labels, np.full_like(labels, -1)])
@@ -101,8 +101,8 @@ def consistent_subset(data: TrainingSet, order: np.ndarray) -> tuple[np.ndarray,
 
 def _visit_signature(number: Any) -> Any:
     return types.Tuple((types.int64, types.int64, types.float64))(
-        matrix(number),  # X, a block
-        vector(types.int64),  # rows of the block in the data
+        matrix(number),  # X, a batch
+        vector(types.int64),  # rows of the batch in the data
         types.int64,  # where to begin
         vector(types.int64),  # y
         vector(number),  # nearest own member
@@ -152,7 +152,7 @@ def _look(X, n, members, X_rough, at, tiles, t, size, labels, row, label, own, r
 
 @kernel(_visit_signature, fastmath=VECTORISED)
 def visit_rows(X, rows, begin, y, own, rival, seen, members, labels, tiles, origin, chosen, n_members, reach):
-    """Show a block to the set, which takes in what it gets wrong; stops early where there is no room for it.
+    """Show a batch to the set, which takes in what it gets wrong; stops early where there is no room for it.
 
     A few rows at a time look at the tiles that are full, each tile while it is in cache; then each row in turn looks at
     the rest, which the rows before it may have filled. Returns how far it came, how many members there are, and how far
@@ -270,8 +270,8 @@ class HartCondensing(Selector):
         """
         origin = self.prototypes_.mean(axis=0, dtype=np.float64)
         squares = np.empty(data.n_samples)
-        for rows, block in row_blocks(data.X, data.n_features, np.float64):
-            squares[rows] = ((block - origin) ** 2).sum(axis=1)
+        for rows, batch in row_batches(data.X, data.n_features, np.float64):
+            squares[rows] = ((batch - origin) ** 2).sum(axis=1)
         reach = (np.sqrt(squares) + np.sqrt(np.where(np.isfinite(rival), rival, 0.0))) ** 2
         return (data.n_features + 16) * np.finfo(data.X.dtype).eps * (squares + reach)
 

@@ -12,14 +12,14 @@ from scipy.special import softmax
 from sklearn.utils.validation import check_is_fitted
 
 from protolearn.core.parameters import check_choice, check_count, check_number, check_random, stores_parameters
-from protolearn.data import Samples, TrainingSet, row_blocks
+from protolearn.data import Samples, TrainingSet, row_batches
 from protolearn.estimators.blocked import in_blocks
 from protolearn.estimators.documentation import documented
 from protolearn.estimators.prediction import TOO_LARGE, led_by
 from protolearn.estimators.start import begin_on
 from protolearn.initializers import INITIALIZERS, prototype_counts
 from protolearn.reduction.base import Generator
-from protolearn.reduction.class_sums import class_blocks
+from protolearn.reduction.class_sums import class_batches
 from protolearn.reduction.mixtures import (
     STOPPING,
     ClassData,
@@ -172,7 +172,7 @@ class MixtGauss(Generator):
             return
         self.sample_prototypes_ = np.empty(data.n_samples, dtype=np.int64)
         for code, (first, mixture) in enumerate(zip(np.cumsum([0, *numbers]), fitted.mixtures, strict=False)):
-            strongest = [mixture.log_densities(block).argmax(axis=1) for block, _ in class_blocks(data, code)]
+            strongest = [mixture.log_densities(batch).argmax(axis=1) for batch, _ in class_batches(data, code)]
             self.sample_prototypes_[data.class_rows(code)] = first + np.concatenate(strongest)
 
     def _start(self, data: Samples, parts: list[ClassData], random: np.random.RandomState) -> list[Mixture]:
@@ -217,8 +217,8 @@ class MixtGauss(Generator):
         mixtures = self._mixtures()
         result = np.empty((X.shape[0], len(self.classes_)))
         with np.errstate(over="ignore", invalid="ignore"):
-            for rows, block in row_blocks(X, len(self.prototypes_), np.float64):
-                result[rows] = log_joint(mixtures, self.class_prior_, block)
+            for rows, batch in row_batches(X, len(self.prototypes_), np.float64):
+                result[rows] = log_joint(mixtures, self.class_prior_, batch)
         if not np.isfinite(result.max(axis=1)).all():
             raise ValueError(TOO_LARGE)
         return result

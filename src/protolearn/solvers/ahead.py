@@ -216,7 +216,7 @@ def ahead_epoch(
             delta[i] = 0
             farthest = max(farthest, squared[i])
         begin += count
-        # Distances measured again for nothing cost about (20 + d / 10) ns each, the product about n d ns a block:
+        # Distances measured again for nothing cost about (20 + d / 10) ns each, the product about n d ns a batch:
         # more rows ahead where the product is dearer, fewer where the measuring is.
         again = (20.0 + 0.1 * d) * measured / count
         product = float(n * d) / ahead

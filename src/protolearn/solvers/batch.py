@@ -1,4 +1,4 @@
-"""Loss and gradient of a block of samples, by matrix products: what every batch solver and a cluster sum up."""
+"""Loss and gradient of a batch of samples, by matrix products: what every batch solver and a cluster sum up."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from protolearn.losses import AllPrototypesLoss
 from protolearn.metrics import Metric
 from protolearn.metrics.base import Coefficients, Gradients
 from protolearn.solvers.base import Objective
-from protolearn.solvers.kernels import all_prototypes_block, pair_block
+from protolearn.solvers.kernels import all_prototypes_batch, pair_batch
 
-# Sums of so many blocks lose no more digits than the sums of thousands of rows within each of them.
-_FEW_BLOCKS = 8
+# Sums of so many batches lose no more digits than the sums of thousands of rows within each of them.
+_FEW_BATCHES = 8
 
 
 @dataclass
 class Gradient:
-    """Sum of the weighted losses of some samples, its gradient, and the sum of the weights; sums of blocks add up.
+    """Sum of the weighted losses of some samples, its gradient, and the sum of the weights; sums of batches add up.
 
-    Many blocks add up in float64: in float32 they would lose digits.
+    Many batches add up in float64: in float32 they would lose digits.
 
     errors : weight of the samples that the nearest prototype classifies wrongly, where it was asked for
     """
@@ -36,18 +36,18 @@ class Gradient:
     theta: np.ndarray
     weight: float = 0.0
     errors: float = 0.0
-    n_blocks: int = 1
+    n_batches: int = 1
 
     def __add__(self, other: Gradient) -> Gradient:
-        n_blocks = self.n_blocks + other.n_blocks
-        dtype = None if n_blocks <= _FEW_BLOCKS else np.float64
+        n_batches = self.n_batches + other.n_batches
+        dtype = None if n_batches <= _FEW_BATCHES else np.float64
         return Gradient(
             self.value + other.value,
             np.add(self.positions, other.positions, dtype=dtype),
             np.add(self.theta, other.theta, dtype=dtype),
             self.weight + other.weight,
             self.errors + other.errors,
-            n_blocks,
+            n_batches,
         )
 
     def __mul__(self, number: float) -> Gradient:
@@ -57,7 +57,7 @@ class Gradient:
             self.theta * number,
             self.weight * number,
             self.errors * number,
-            self.n_blocks,
+            self.n_batches,
         )
 
     def __truediv__(self, number: float) -> Gradient:
@@ -67,7 +67,7 @@ class Gradient:
 def coefficients(
     prototypes: PrototypeSet, X: np.ndarray, y: np.ndarray, weight: np.ndarray, objective: Objective
 ) -> tuple[float, np.ndarray, Coefficients, Callable[[Coefficients], Gradients]]:
-    """Sum over a dense block of weight times loss, D, C = weight times d loss / d D, and what makes gradients of C.
+    """Sum over a dense batch of weight times loss, D, C = weight times d loss / d D, and what makes gradients of C.
 
     A loss of own and rival has two coefficients a row: C is sparse. The value is not finite where a distance is not.
     """
@@ -79,10 +79,10 @@ def coefficients(
     if isinstance(loss, AllPrototypesLoss):
         D = np.ascontiguousarray(D)
         C = np.empty_like(D)
-        return all_prototypes_block.of(dtype)(D, y, weight, labels, formula, parameters, C), D, C, pullback
+        return all_prototypes_batch.of(dtype)(D, y, weight, labels, formula, parameters, C), D, C, pullback
     pairs, pulls = np.zeros((len(X), 2), dtype=np.int32), np.zeros((len(X), 2), dtype=dtype)
     columns = np.ascontiguousarray(D.T)
-    value = pair_block.of(dtype)(columns, y, weight, labels, formula, parameters, pairs, pulls)
+    value = pair_batch.of(dtype)(columns, y, weight, labels, formula, parameters, pairs, pulls)
     return value, D, two_in_a_row(pairs, pulls, len(prototypes)), pullback
 
 
@@ -97,7 +97,7 @@ def value_and_gradient(
 ) -> Gradient:
     """Sum over the samples of weight times loss, with its gradient by positions and metric parameters.
 
-    X is one dense block; the value is not finite where a distance is not.
+    X is one dense batch; the value is not finite where a distance is not.
     """
     value, _, C, pullback = coefficients(prototypes, X, y, weight, objective)
     found = Gradient(value, *pullback(C), float(weight.sum()))
@@ -122,12 +122,12 @@ def prototype_penalty(prototypes: PrototypeSet, objective: Objective) -> Gradien
 
 
 def total_gradient(prototypes: PrototypeSet, data: Reducible, objective: Objective) -> Gradient | None:
-    """Sum of the loss over all samples, with its gradient: a sum over blocks, wherever they are; None of no block."""
-    of_block = partial(_of_block, prototypes, objective)
-    return data.reduce(of_block, len(prototypes), work=prototypes.work)
+    """Sum of the loss over all samples, with its gradient: a sum over batches, wherever they are; None of no batch."""
+    of_batch = partial(_of_batch, prototypes, objective)
+    return data.reduce(of_batch, len(prototypes), work=prototypes.work)
 
 
-def _of_block(
+def _of_batch(
     prototypes: PrototypeSet, objective: Objective, X: np.ndarray, y: np.ndarray, weight: np.ndarray
 ) -> Gradient:
     return value_and_gradient(prototypes, X, y, weight, objective)

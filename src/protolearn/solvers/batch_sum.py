@@ -86,12 +86,12 @@ def _same(prototypes: PrototypeSet) -> PrototypeSet:
 
 def _sums(prototypes: PrototypeSet, data: Samples, objective: Objective) -> Gradient:
     """Summed loss and gradient of all samples and, from the same distances, their 1-NN errors."""
-    # The compiled rows keep no matrix as wide as the prototypes are many, so their blocks may be longer.
+    # The compiled rows keep no matrix as wide as the prototypes are many, so their batches may be longer.
     width = data.n_features if isinstance(objective.loss, PairLoss) else len(prototypes)
-    return data.reduce(partial(_of_block, prototypes, objective), width, work=prototypes.work)
+    return data.reduce(partial(_of_batch, prototypes, objective), width, work=prototypes.work)
 
 
-def _of_block(
+def _of_batch(
     prototypes: PrototypeSet, objective: Objective, X: np.ndarray, y: np.ndarray, weight: np.ndarray
 ) -> Gradient:
     packed = objective.metric.pack(prototypes)
@@ -111,7 +111,7 @@ def _by_rows(
     The compiled distances are exact where a sample sits on a prototype, which matters to a ratio of distances.
     """
     dtype = prototypes.positions.dtype
-    # A block of a read-only matrix is a view of it, and the compiled rows are declared for writable ones.
+    # A batch of a read-only matrix is a view of it, and the compiled rows are declared for writable ones.
     X = np.require(X, requirements=["C", "W"])
     pairs, pulls = np.zeros((len(X), 2), dtype=np.int32), np.zeros((len(X), 2), dtype=dtype)
     value, errors = pair_rows.of(dtype)(

@@ -147,7 +147,7 @@ def lbfgs(start: PrototypeSet, data: Samples, objective: Objective, plan: Plan) 
 
     tol = (_DEFAULT_TOL if plan.tol is None else plan.tol) * 1e-2
     try:
-        # Once for all iterations: each sum over blocks asks for it again, and then it costs nothing.
+        # Once for all iterations: each sum over batches asks for it again, and then it costs nothing.
         with one_blas_thread():
             minimize(
                 value_and_slope,

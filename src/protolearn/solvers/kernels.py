@@ -196,8 +196,8 @@ def rule_epoch(
 _AT_A_TIME = 512
 
 
-def pair_block_signature(number: Any) -> Any:
-    """pair_block(D, y, weight, labels, loss, parameters, pairs, pulls)."""
+def pair_batch_signature(number: Any) -> Any:
+    """pair_batch(D, y, weight, labels, loss, parameters, pairs, pulls)."""
     return types.float64(
         matrix(number),  # D, one prototype a row
         vector(types.int64),  # y
@@ -210,9 +210,9 @@ def pair_block_signature(number: Any) -> Any:
     )
 
 
-@kernel(pair_block_signature)
-def pair_block(D, y, weight, labels, loss, parameters, pairs, pulls):
-    """Weighted sum of the losses of a block of samples, with the two coefficients of each beside their prototypes.
+@kernel(pair_batch_signature)
+def pair_batch(D, y, weight, labels, loss, parameters, pairs, pulls):
+    """Weighted sum of the losses of a batch of samples, with the two coefficients of each beside their prototypes.
 
     NaN where D is not finite. D may have more columns than there are samples.
     """
@@ -249,8 +249,8 @@ def pair_block(D, y, weight, labels, loss, parameters, pairs, pulls):
         matrix(number),  # C
     )
 )
-def all_prototypes_block(D, y, weight, labels, loss, parameters, C):
-    """Weighted sum of the losses of a block of samples, C filled with weight times d loss / d D."""
+def all_prototypes_batch(D, y, weight, labels, loss, parameters, C):
+    """Weighted sum of the losses of a batch of samples, C filled with weight times d loss / d D."""
     row = np.empty(D.shape[1], np.float64)
     value_sum = 0.0
     for n in range(D.shape[0]):

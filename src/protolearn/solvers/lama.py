@@ -12,7 +12,7 @@ from protolearn.solvers.triples import Candidates, TripleProblem
 
 # Under batch_step="damped" the pushes on a prototype weigh at most half as much as its pulls.
 _MOST_PUSH = 0.5
-_BLOCK_NUMBERS = 1 << 21
+_BATCH_NUMBERS = 1 << 21
 
 UPDATES = Registry("update")
 
@@ -33,7 +33,7 @@ def perimeters(problem: TripleProblem, omega: np.ndarray) -> Perimeters:
     """Targets (3) and invaders (5), the points of another class with D_l <= max_j D_j + margin."""
     A, B = problem.mapped(omega)
     sign = np.zeros((len(A), len(B)), dtype=np.int8)
-    size = max(_BLOCK_NUMBERS // len(B), 1)
+    size = max(_BATCH_NUMBERS // len(B), 1)
     for start in range(0, len(A), size):
         rows = np.arange(start, min(start + size, len(A)))
         D = np.einsum("ij,ij->i", A[rows], A[rows])[:, None] + np.einsum("ij,ij->i", B, B) - 2.0 * A[rows] @ B.T

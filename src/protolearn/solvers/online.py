@@ -12,7 +12,7 @@ from protolearn.core.jit import Kernel
 from protolearn.core.prototypes import PrototypeSet
 from protolearn.core.schedules import annealed
 from protolearn.core.searches import class_starts, room_for_distances, searched_by_class
-from protolearn.data import TrainingSet, block_rows
+from protolearn.data import TrainingSet, batch_rows
 from protolearn.losses import AllPrototypesLoss, Loss, NearestLoss
 from protolearn.metrics import Metric
 from protolearn.metrics.base import Packed
@@ -26,9 +26,9 @@ from protolearn.solvers.kernels import all_prototypes_epoch, pair_epoch, rule_ep
 from protolearn.solvers.omega_epoch import omega_pair_epoch
 from protolearn.solvers.stopping import EarlyStopping, best_iterate
 
-# A call of the kernel costs 0.2 to 0.4 ms: long blocks hide it, and 8 MB of gathered rows do not hurt.
-_BLOCK_BYTES = 1 << 23
-_MOST_BLOCK_ROWS = 1 << 16
+# A call of the kernel costs 0.2 to 0.4 ms: long batches hide it, and 8 MB of gathered rows do not hurt.
+_BATCH_BYTES = 1 << 23
+_MOST_BATCH_ROWS = 1 << 16
 # Rows whose loss before learning is measured, to tell whether learning made it worse.
 _LOOK_AT = 2000
 
@@ -40,12 +40,12 @@ def online(start: PrototypeSet, data: TrainingSet, objective: Objective, plan: P
         theta_s <- project(theta_s - rho(t) sum of c_i dD_i/dtheta_s)              SPEC 0
 
     All gradients of a step are taken before anything moves. The loss of an epoch is the mean over its samples, each
-    as it was met, without a penalty of the prototypes alone, which acts between blocks of samples.
+    as it was met, without a penalty of the prototypes alone, which acts between batches of samples.
     """
     presentations = data.presentations(plan.random if plan.shuffle else None)
     stream = _Stream(start, data, objective, plan, epoch_length=presentations.length)
     stopping = EarlyStopping(plan.tol, plan.watch, best_iterate(plan, data, objective.metric))
-    size = block_rows(data.n_features, data.dtype.itemsize, _BLOCK_BYTES, _MOST_BLOCK_ROWS)
+    size = batch_rows(data.n_features, data.dtype.itemsize, _BATCH_BYTES, _MOST_BATCH_ROWS)
     # A call of a kernel costs 0.2 ms, an epoch on a small set less: several epochs go into one call when nobody looks.
     fitting = max(1, min(size // presentations.length, plan.max_iter // 10))
     together = 1 if plan.watch or plan.tol is not None else fitting
@@ -67,7 +67,7 @@ def online(start: PrototypeSet, data: TrainingSet, objective: Objective, plan: P
                     diverged = epoch + (first + shown) // presentations.length + 1
                     result.message = DIVERGED.format(epoch=diverged, rate=stream.step_size_hint)
                     break
-                # Some epochs in one block, or one epoch in some blocks.
+                # Some epochs in one batch, or one epoch in some batches.
                 losses += (values if share is None else values * share).reshape(count, -1).sum(axis=1)
                 first += len(rows)
             else:
