@@ -321,7 +321,7 @@ def class_distances(model, X: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.nd
             reach = (np.abs(X) + np.abs(position)) @ np.abs(theta).T
             sizes = np.maximum(sizes, (reach**2).sum(axis=1))
         else:
-            weights = metric.relevances(found.theta)[found.slot[i]].astype(np.longdouble) if metric.adaptive else 1.0
+            weights = metric.weights(found)[found.slot[i]].astype(np.longdouble) if metric.adaptive else 1.0
             D[:, i] = (weights * gaps**2).sum(axis=1)
             error[:, i] = terms * D[:, i]
             reach = np.abs(X) + np.abs(position)

@@ -16,6 +16,7 @@ from sklearn.preprocessing import StandardScaler
 
 from protolearn import GMLVQ, GRLVQ, LGMLVQ, LOGM, LPD, HartCondensing, MixtGauss
 from protolearn import report as look
+from protolearn.explain import certainty
 from protolearn.explain.rejection import rejection_curve
 from protolearn.report.fitted import fitted_model, image_shape_of, plain
 from protolearn.report.metric_plots import relevances_of
@@ -226,7 +227,7 @@ def test_certainty_is_the_relative_distance(flowers):
     own = D.min(axis=1)
     winner = labels[D.argmin(axis=1)]
     rival = np.array([row[labels != label].min() for row, label in zip(D, winner, strict=True)])
-    np.testing.assert_allclose(look.certainty(model, X), (rival - own) / (rival + own))
+    np.testing.assert_allclose(certainty(model, X), (rival - own) / (rival + own))
 
 
 def test_rejection_curve_by_hand():

@@ -5,6 +5,9 @@ import numpy as np
 from protolearn.core.jit import kernel
 from protolearn.losses.base import PairLoss, logistic, pair_signature
 
+# A sample nearer to its prototype than this share of the way to the rival is on it: the direction is rounding.
+_ON_IT = 1e-6
+
 
 class DistanceRatioLoss(PairLoss, name="lpd"):
     """Sigmoid of the ratio of the unsquared distances to own and rival: the 1-NN training error, smoothed.
@@ -17,8 +20,8 @@ class DistanceRatioLoss(PairLoss, name="lpd"):
     A window around r = 1: samples far on either side move nothing. The paper prints 1/n, n the number of prototypes, in
     front of the sum; an error rate needs the number of samples.
     Where d_own = 0, as for every sample that a prototype starts on, dphi/dd_own is infinite and the direction of the
-    step undefined: nothing moves. Where d_rival = 0 the sample is far outside the window, phi = 1; where both are 0 it
-    is on the border, phi = 1/2, and nothing moves either.
+    step undefined: nothing moves, also where d_own is 0 but for rounding (r < 1e-6). Where d_rival = 0 the sample is
+    far outside the window, phi = 1; where both are 0 it is on the border, phi = 1/2, and nothing moves either.
 
     slope : beta; 10 in all of the paper's benchmarks, it has no unit
     """
@@ -38,7 +41,7 @@ class DistanceRatioLoss(PairLoss, name="lpd"):
         r = np.sqrt(d_own / d_rival)
         phi = logistic(slope * (r - 1.0))
         steep = 0.5 * slope * phi * (1.0 - phi)
-        if steep == 0.0:
+        if r < _ON_IT or steep == 0.0:
             # Far outside the window r may be too large for a number.
             return phi, 0.0, 0.0
         return phi, steep * r / d_own, -steep * r / d_rival
