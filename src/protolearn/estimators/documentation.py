@@ -224,6 +224,8 @@ ATTRIBUTES = """
     prototype_labels_ : array of shape (n_prototypes,)
         Class of each prototype.
     classes_ : array of shape (n_classes,)
+    data_min_, data_max_ : arrays of shape (n_features,)
+        The range of each feature in the training set, where its rows were in memory.
     n_features_in_, feature_names_in_ : as everywhere in scikit-learn
 """
 LEARNED_ATTRIBUTES = """    loss_curve_ : list

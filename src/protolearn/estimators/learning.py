@@ -223,6 +223,7 @@ class LearningClassifier(PrototypeBase):
             unknown = y[self.classes_[codes] != y][0]
             raise ValueError(f"y holds class {unknown!s}, which is not in `classes` of the first partial_fit.")
         data = TrainingSet(X, codes, self._with_class_weight(weight, codes), len(self.classes_))
+        self._note_ranges(X, more=not first)
         if first:
             self._stream_random = check_random(self.random_state)
             start = self._start(data, metric, self._stream_random)

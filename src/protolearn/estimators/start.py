@@ -10,6 +10,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.sparsefuncs import min_max_axis
 from sklearn.utils.validation import validate_data
 
 from protolearn.core.parameters import as_numbers, check_choice
@@ -29,10 +30,14 @@ _SAMPLES_A_PROTOTYPE = 30
 class CheckedClassifier(NearestPrototypeMixin, ClassifierMixin, BaseEstimator):
     """Checks of the input, and prediction.
 
+    data_min_, data_max_ : the range of each feature in the training set, where its rows were in memory
+
     _takes_blocks : whether `fit` needs sums over the samples only, so that they may be in blocks anywhere
     """
 
     class_weight: Any = None
+    data_min_: np.ndarray
+    data_max_: np.ndarray
     _takes_blocks = False
 
     def _check_training_set(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> tuple:
@@ -57,6 +62,10 @@ class CheckedClassifier(NearestPrototypeMixin, ClassifierMixin, BaseEstimator):
         """Validated input of `fit`, in memory or in blocks; sets `classes_`."""
         if not (self._takes_blocks and in_blocks_only(X)):
             return self._training_set(X, y, sample_weight)
+        for name in ("data_min_", "data_max_"):
+            if hasattr(self, name):
+                # Those of a fit before in memory; blocks are not read once more for them.
+                delattr(self, name)
         source = block_source(X, y, sample_weight)
         data, survey = blocked_set(source, self._weights_of_classes)
         check_range("X", survey.largest, survey.largest)
@@ -72,7 +81,20 @@ class CheckedClassifier(NearestPrototypeMixin, ClassifierMixin, BaseEstimator):
         classes, codes = class_codes(y)
         self._check_classes(classes)
         self.classes_ = classes
+        self._note_ranges(X)
         return TrainingSet(X, codes, self._with_class_weight(weight, codes), len(classes))
+
+    def _note_ranges(self, X: Any, *, more: bool = False) -> None:
+        """Keep the smallest and the largest value of each feature: an explanation names values between them only.
+
+        more : X comes in addition to earlier rows; what is not known of those stays unknown
+        """
+        if more and not hasattr(self, "data_min_"):
+            return
+        low, high = min_max_axis(X, axis=0) if sparse.issparse(X) else (X.min(axis=0), X.max(axis=0))
+        if more:
+            low, high = np.minimum(low, self.data_min_), np.maximum(high, self.data_max_)
+        self.data_min_, self.data_max_ = np.asarray(low, dtype=np.float64), np.asarray(high, dtype=np.float64)
 
     def _check_classes(self, classes: np.ndarray) -> None:
         if len(classes) < 2:

@@ -43,6 +43,7 @@ _CHECKSUM = re.compile(rb'"sha256": "([0-9a-f]{64})"')
 _FITTED: dict[str, str] = {
     "BaseEstimator": "n_features_in_ feature_names_in_",
     "NearestPrototypeMixin": "classes_ prototypes_ prototype_labels_",
+    "CheckedClassifier": "data_min_ data_max_",
     "PrototypeBase": "_theta",
     "LearningClassifier": "relevances_ omega_ loss_curve_ n_iter_ _link _final_slope _scale _largest_distance _steps "
     "_rates _stream_random",
@@ -56,7 +57,7 @@ _FITTED: dict[str, str] = {
     "Generator": "sample_prototypes_",
     "MixtGauss": "variances_ priors_ class_prior_ log_likelihood_curve_ accuracy_curve_ n_iter_ _means",
     "StructuralRiskSelector": "classes_ results_ best_estimator_ best_n_prototypes_",
-    "Preparation": "is_number_ levels_ fill_ had_missing_ offset_ factor_",
+    "Preparation": "is_number_ levels_ fill_ had_missing_ data_min_ data_max_ is_whole_ offset_ factor_",
     "StandardScaler": "mean_ var_ scale_ n_samples_seen_",
     "MinMaxScaler": "min_ scale_ data_min_ data_max_ data_range_ n_samples_seen_",
 }

@@ -73,6 +73,10 @@ class Preparation(TransformerMixin, BaseEstimator):
         What stands for a missing value before scaling: the median, or the code of the most frequent level.
     had_missing_ : array of shape (n_columns,)
         Whether the training set has missing values there.
+    data_min_, data_max_ : arrays of shape (n_columns,)
+        The smallest and the largest number of each column; NaN for texts.
+    is_whole_ : array of shape (n_columns,)
+        Whether each column holds whole numbers only.
     offset_, factor_ : arrays of shape (n_features_out,)
         z = factor (v - offset).
     n_features_in_, feature_names_in_ : as everywhere in scikit-learn
@@ -118,6 +122,8 @@ class Preparation(TransformerMixin, BaseEstimator):
         self.levels_: list[list[str]] = []
         self.fill_ = np.zeros(len(columns))
         self.had_missing_ = np.zeros(len(columns), dtype=bool)
+        self.data_min_, self.data_max_ = np.full((2, len(columns)), np.nan)
+        self.is_whole_ = np.zeros(len(columns), dtype=bool)
         for j, (column, name) in enumerate(zip(columns, names, strict=True)):
             empty = self._learn_number(j, column, name) if self.is_number_[j] else self._learn_text(j, column, name)
             self._refuse_missing(empty, name)
@@ -288,7 +294,10 @@ class Preparation(TransformerMixin, BaseEstimator):
         empty = np.isnan(values)
         self.levels_.append([])
         if not empty.all():
-            self.fill_[j] = np.median(values[~empty])
+            present = values[~empty]
+            self.fill_[j] = np.median(present)
+            self.data_min_[j], self.data_max_[j] = present.min(), present.max()
+            self.is_whole_[j] = (present == np.floor(present)).all()
         return empty
 
     def _learn_text(self, j: int, column: np.ndarray, name: str) -> np.ndarray:
