@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from protolearn.compare.statistics import all_pairs, average_ranks
+from protolearn.compare.statistics import average_ranks
 from reproduction.datasets import facts
 from reproduction.logm_published import (
     P_VALUES,
@@ -20,6 +20,7 @@ from reproduction.logm_published import (
     USPS_SECONDS,
 )
 from reproduction.report import Block, Sheet, beside
+from reproduction.signed_ranks import printed_pairs
 
 if TYPE_CHECKING:
     from reproduction.reproduce import Rows
@@ -138,7 +139,7 @@ def show_table_7(rows: Rows) -> list[Block]:
         return []
     measured = {**per_cent(rows, "small"), **per_cent(rows, "large")}
     ours, theirs = (
-        all_pairs({method: [figures[name][method] for name in sets] for method in TABLE_5_METHODS})
+        printed_pairs({method: [figures[name][method] for name in sets] for method in TABLE_5_METHODS})
         for figures in (measured, TABLE_5)
     )
     lines = []

@@ -16,9 +16,11 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import MinMaxScaler, OneHotEncoder
 
 import protolearn
+from protolearn import cli
+from protolearn.cli import fit
 from protolearn.compare import comparison
 from protolearn.compare.comparison import COLUMNS, FIELDS, compare, one_row
-from protolearn.compare.methods import METHODS, chosen_methods
+from protolearn.compare.methods import METHODS, chosen_methods, fit_arguments
 from protolearn.compare.rows import RowFile
 
 MEASURED = ("tuning_seconds", "fit_seconds", "microseconds")
@@ -45,6 +47,28 @@ def test_methods_by_name():
     assert chosen_methods(None) == list(METHODS)
     with pytest.raises(ValueError, match="Unknown method 'C4.5'; choose from 1-NN"):
         chosen_methods(["C4.5"])
+    with pytest.raises(ValueError, match=r"Unknown method 'lgom'; did you mean LOGM\?"):
+        chosen_methods(["lgom"])
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_the_fit_command_of_a_method_learns_what_the_comparison_did(name, tmp_path, iris):
+    X, y = iris
+    chosen = {key: values[-1] for key, values in METHODS[name].grid.items()}
+    if name == "LaMaLVQ":
+        chosen["rounds"] = 2
+    arguments = fit_arguments(name, chosen)
+    if arguments is None or arguments in ([], ["--one"]):
+        assert name in ("1-NN", "k-NN", "SVM", "LogisticRegression", "RandomForest", "LMNN") or "Auto" in name
+        return
+    table = pd.DataFrame(X, columns=list("abcd")).assign(kind=y)
+    table.to_csv(tmp_path / "iris.csv", index=False)
+    out = tmp_path / "m.json"
+    line = ["fit", str(tmp_path / "iris.csv"), "--target", "kind", "--out", str(out), *map(str, arguments)]
+    options = cli.parser().parse_args([text.strip("'") for text in line])
+    wanted = {**METHODS[name].estimator.get_params(deep=False), **chosen, "random_state": 0}
+    found = fit._classifier(options).get_params(deep=False)
+    assert {key: found[key] for key in found} == {key: wanted[key] for key in found}
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -60,8 +84,9 @@ def test_every_method_gets_iris_right(name, iris):
     )  # fmt: skip
     assert row["error"] == ""
     assert row["accuracy"] > 0.85
-    assert 0 < row["prototypes"] <= len(train)
+    assert (0 if name in ("LogisticRegression", "RandomForest") else 1) <= row["prototypes"] <= len(train)
     assert row["numbers"] >= 4 * row["prototypes"]
+    assert row["numbers"] > 0
     assert set(json.loads(row["chosen"])) == set(METHODS[name].grid)
 
 

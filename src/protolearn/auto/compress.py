@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import time
 import warnings
 from dataclasses import dataclass
 from typing import Any
@@ -18,14 +17,14 @@ from sklearn.pipeline import Pipeline
 from protolearn.auto.automatic import AutoPrototypes
 from protolearn.auto.choice import choose
 from protolearn.auto.race import Entry, Problem
+from protolearn.auto.timing import microseconds_a_row
 from protolearn.core.parameters import check_count, check_number, check_random
-from protolearn.core.threads import one_thread
 from protolearn.data.containers import rows_of
 
 # Points of accuracy that a small model may lose where the user says neither bytes nor points.
 DEFAULT_LOSS = 0.01
-# Rows that are held out, as a share and at most; rows that are timed, and how often.
-HELD_OUT, MOST_HELD_OUT, TIMED, REPEATS = 0.25, 20_000, 2000, 3
+# Rows that are held out, as a share and at most.
+HELD_OUT, MOST_HELD_OUT = 0.25, 20_000
 
 
 @dataclass(frozen=True)
@@ -136,7 +135,7 @@ def compress(
     judge = _Choice(model, X_train, y_train, max_loss, seed, refit=given_labels)
     small = AutoPrototypes(max_bytes=max_bytes, random_state=seed)._fit(X_train, y_train, choice=judge)
     small_accuracy = float(np.mean(small.predict(X_held) == y_held))
-    times = _times([given, small], X_held)
+    times = microseconds_a_row([given, small], X_held)
     sides = (
         Side(f"given: {_name(model)}", given_accuracy, _pickled(model), times[0]),
         Side(f"small: {small.n_numbers_} numbers", small_accuracy, small.size_bytes_, times[1]),
@@ -218,19 +217,6 @@ def _learned(model: Any, X: Any, y: np.ndarray) -> Any:
             return clone(model).fit(X, y)
     except (TypeError, AttributeError):
         return model
-
-
-def _times(models: list[Any], X: Any) -> list[float]:
-    """Microseconds a row of each model, the least of several turns on one thread."""
-    rows = rows_of(X, np.arange(min(len(X), TIMED)))
-    best = [np.inf] * len(models)
-    with one_thread():
-        for _ in range(REPEATS):
-            for i, model in enumerate(models):
-                begin = time.perf_counter()
-                model.predict(rows)
-                best[i] = min(best[i], time.perf_counter() - begin)
-    return [1e6 * seconds / len(rows) for seconds in best]
 
 
 def _pickled(model: Any) -> int:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import json
+import shlex
 import sys
+from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from protolearn.cli import JobError, UsageError
 from protolearn.cli.console import Progress, table
@@ -109,6 +112,26 @@ def _name(train: str) -> str:
     return "standard input" if train == "-" else Path(train).name.split(".")[0]
 
 
+def _command(rows: list[Row], lines: list[dict[str, Any]], options: argparse.Namespace) -> str | None:
+    """The command that learns with the best method that `fit` has, in the settings that most folds chose."""
+    from protolearn.compare.methods import fit_arguments
+
+    for line in lines:
+        chosen = Counter(row["chosen"] for row in rows if row["method"] == line["method"] and not row["error"])
+        arguments = fit_arguments(line["method"], json.loads(chosen.most_common(1)[0][0])) if chosen else None
+        if arguments is None:
+            continue
+        given = ["protolearn", "fit", shlex.quote(options.train)]
+        given += ["--target", shlex.quote(options.target)] if options.target is not None else []
+        given += [text for column in options.drop for text in ("--drop", shlex.quote(column))]
+        if "--method" in arguments:
+            usual = (("missing", "impute"), ("scaling", "minmax"), ("categories", "onehot"))
+            set_ = [(name, getattr(options, name)) for name, value in usual if getattr(options, name) != value]
+            arguments += [text for name, value in set_ for text in (f"--{name}", value)]
+        return f"{line['method']} as a model: {' '.join(given + arguments)}"
+    return None
+
+
 def _finish(rows: list[Row], options: argparse.Namespace) -> None:
     from protolearn.compare.summary import COLUMNS, cells, first_place, summary
     from protolearn.report.comparison import write_summary
@@ -118,6 +141,9 @@ def _finish(rows: list[Row], options: argparse.Namespace) -> None:
     print()
     for sentence in first_place(rows):
         print(sentence)
+    learned = _command(rows, lines, options)
+    if learned is not None:
+        print(learned)
     for line in lines:
         if line["error"]:
             print(f"{line['method']} failed: {line['error']}")

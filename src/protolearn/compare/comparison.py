@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import statistics
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -29,6 +28,8 @@ from sklearn.preprocessing import MinMaxScaler
 from sklearn.utils.multiclass import check_classification_targets
 from threadpoolctl import threadpool_limits
 
+from protolearn.auto.automatic import AutoPrototypes
+from protolearn.auto.timing import microseconds_a_row
 from protolearn.auto.validation import choose_on_validation
 from protolearn.compare.methods import METHODS, Method, chosen_methods
 from protolearn.compare.processes import in_processes
@@ -38,7 +39,6 @@ from protolearn.data.containers import rows_of
 from protolearn.estimators.nearest import NearestPrototype
 
 HOLD_OUT = 1 / 3
-_REPEATS = 5
 COLUMNS: Columns = {
     "dataset": str,
     "method": str,
@@ -155,20 +155,10 @@ def _one_row(
         "numbers": numbers,
         "tuning_seconds": tuned - begin,
         "fit_seconds": fitted - tuned,
-        "microseconds": 1e6 * _prediction_seconds(model, X_test) / len(y_test),
+        "microseconds": microseconds_a_row([model], X_test)[0],
         "chosen": json.dumps(_described(settings)),
         "error": "",
     }
-
-
-def _prediction_seconds(model: Any, X: np.ndarray) -> float:
-    """Median time of a prediction of all rows at once."""
-    times = []
-    for _ in range(_REPEATS):
-        begin = time.perf_counter()
-        model.predict(X)
-        times.append(time.perf_counter() - begin)
-    return statistics.median(times)
 
 
 def _scaled(X: Any, y: np.ndarray, X_test: Any, prepare: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -203,13 +193,22 @@ def _described(settings: dict[str, Any]) -> dict[str, Any]:
 
 
 def stored(model: Any, X: np.ndarray) -> tuple[int, int]:
-    """How many vectors a fitted model keeps, and how many numbers with its metric."""
+    """How many vectors a fitted model keeps (0 where it keeps none), and how many numbers with its metric."""
     if isinstance(model, Pipeline):
         metric = model[0].components_
         vectors, _ = stored(model[-1], X)
         return vectors, int(vectors * metric.shape[0] + metric.size)
+    if isinstance(model, AutoPrototypes):
+        return sum(len(one[-1].prototypes_) for one in model.estimators_), model.n_numbers_
     if hasattr(model, "support_vectors_"):
         return len(model.support_vectors_), int(model.support_vectors_.size + model.dual_coef_.size)
+    if hasattr(model, "coef_"):
+        return 0, int(model.coef_.size + model.intercept_.size)
+    if hasattr(model, "estimators_"):
+        trees = [tree.tree_ for tree in model.estimators_]
+        leaves = sum(tree.n_leaves for tree in trees)
+        # A split has a column, a threshold and two branches; a leaf the shares of the classes.
+        return 0, int(4 * (sum(tree.node_count for tree in trees) - leaves) + leaves * len(model.classes_))
     if not hasattr(model, "prototypes_"):
         return len(X), int(X.size)
     metric = sum(np.size(getattr(model, name, ())) for name in ("relevances_", "omega_"))

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import difflib
+import json
+import shlex
 from dataclasses import dataclass, field
 from typing import Any
 
 from sklearn.base import clone
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.svm import SVC
 
+from protolearn.auto.automatic import AutoPrototypes
 from protolearn.estimators.glvq import GLVQ, GMLVQ, GRLVQ, LGMLVQ
 from protolearn.estimators.lamalvq import LaMaLVQ
 from protolearn.estimators.learn1nn import Learn1NN
@@ -26,6 +32,7 @@ from protolearn.reduction.wilson import WilsonEditing
 
 # The grid of the RBF support vector machine of the LOGM paper (6.2).
 SVM_GRID = {"C": tuple(2.0**k for k in (2, 4, 6, 8, 10)), "gamma": tuple(2.0**k for k in (-9, -7, -5, -3, -1))}
+NEIGHBOURS = (1, 3, 5, 9, 15, 25)
 _SIZES = {"n_prototypes": (1, 3, 5)}
 # A coarser grid than LOGM's 125 points: S, alpha and tau.
 _LOGM_GRID = {**_SIZES, "regularization": (0.0, 0.005, 0.05), "learning_rate": (0.5, 1.0, 2.0)}
@@ -56,8 +63,13 @@ class Method:
 
 METHODS: dict[str, Method] = {
     "1-NN": Method(KNeighborsClassifier(1)),
+    "k-NN": Method(KNeighborsClassifier(), {"n_neighbors": NEIGHBOURS}),
+    "LogisticRegression": Method(LogisticRegression(max_iter=1000), {"C": (0.1, 1.0, 10.0)}),
+    "RandomForest": Method(RandomForestClassifier(300)),
     # One against one, as scikit-learn does it; the paper's is one against all. Its grid for C and gamma.
     "SVM": Method(SVC(), SVM_GRID),
+    "AutoPrototypes": Method(AutoPrototypes()),
+    "AutoPrototypes-one": Method(AutoPrototypes(members=1)),
     "NearestPrototype": Method(NearestPrototype(), _SIZES),
     "LVQ1": Method(LVQ1(), _LVQ_GRID, True),
     "OLVQ1": Method(OLVQ1(), {**_SIZES, "learning_rate": (0.1, 0.3)}, True),
@@ -95,9 +107,35 @@ def chosen_methods(wanted: list[str] | None) -> list[str]:
     known = {_key(name): name for name in METHODS}
     unknown = [name for name in wanted if _key(name) not in known]
     if unknown:
-        raise ValueError(f"Unknown method {unknown[0]!r}; choose from {', '.join(METHODS)}.")
+        near = difflib.get_close_matches(_key(unknown[0]), known, n=1)
+        meant = f"did you mean {known[near[0]]}? There are" if near else "choose from"
+        raise ValueError(f"Unknown method {unknown[0]!r}; {meant} {', '.join(METHODS)}.")
     keys = {_key(name) for name in wanted}
     return [name for name in METHODS if _key(name) in keys]
+
+
+def fit_arguments(method: str, chosen: dict[str, Any]) -> list[str] | None:
+    """The arguments of `protolearn fit` that learn with a method and its settings; None where `fit` has no such method.
+
+    Parameters
+    ----------
+    method : name in `METHODS`
+    chosen : settings that the tuning chose
+    """
+    estimator = METHODS[method].estimator
+    if not type(estimator).__module__.startswith("protolearn."):
+        return None
+    if isinstance(estimator, AutoPrototypes):
+        return ["--one"] if estimator.members == 1 else []
+    usual = type(estimator)().get_params(deep=False)
+    own = {name: value for name, value in estimator.get_params(deep=False).items() if value != usual[name]}
+    arguments = ["--method", type(estimator).__name__.lower()]
+    for name, value in {**own, **chosen}.items():
+        if name == "n_prototypes":
+            arguments += ["--prototypes", f"{100 * value:g}%" if isinstance(value, float) else str(value)]
+        elif value != usual[name]:
+            arguments += ["--set", shlex.quote(f"{name}={value if isinstance(value, str) else json.dumps(value)}")]
+    return arguments
 
 
 def _key(name: str) -> str:

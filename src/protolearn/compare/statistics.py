@@ -1,11 +1,10 @@
-"""Comparing classifiers over folds or data sets: average ranks and the signed ranks test of Jin, Liu and Hou (2010)."""
+"""Comparing classifiers over folds or data sets: average ranks and Wilcoxon's signed ranks test."""
 
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -33,27 +32,28 @@ class SignedRanks:
     """Outcome of the test for one pair.
 
     wins, ties, losses : outcomes in which the second method is better, equal, worse
-    z : z0 of (37)
-    p_value : P(|z| > z0), the probability of such a difference where there is none
+    smaller_sum : min(R+, R-), the smaller of the two sums of ranks
+    p_value : probability of such a sum or a smaller one on either side, where there is no difference
+    adjusted : the same after Holm's correction for all pairs that were tested
     better : 1 where the second method has the larger sum of ranks, -1 the first, 0 neither
     """
 
     wins: int
     ties: int
     losses: int
-    z: float
+    smaller_sum: float
     p_value: float
+    adjusted: float
     better: int
 
 
 def signed_ranks(first: Any, second: Any) -> SignedRanks:
-    """Wilcoxon's signed ranks test of two methods over the same outcomes.
-
-        z0 = |min(R+, R-) - N (N + 1) / 4| / sqrt(N (N + 1) (2 N + 1) / 24),  p = P(|z| > z0)       LOGM (37)
+    """Wilcoxon's signed ranks test of two methods over the same outcomes, exact for any number of them.
 
     R+ is the sum of the ranks of |difference| where the second method is better, R- of those where the first is; equal
-    differences share the mean of their ranks, zeros are dropped, N counts the others. As printed, the variance is not
-    corrected for equal differences and the sum not for being discrete. Without any difference p is 1.
+    differences share the mean of their ranks, zeros are dropped. Where there is no difference each sign is + or - with
+    probability 1/2, so that p = 2 P(R+ <= min(R+, R-)) over all 2^N signs: N outcomes that all point one way have
+    2 / 2^N, and five of them are no evidence at 0.05. Wilcoxon (1945).
 
     Parameters
     ----------
@@ -62,27 +62,38 @@ def signed_ranks(first: Any, second: Any) -> SignedRanks:
 
     Returns
     -------
-    outcome : SignedRanks
+    outcome : SignedRanks, with `adjusted` equal to `p_value`: one pair needs no correction
     """
     difference = np.subtract(*_checked(np.column_stack([second, first])).T)
-    wins, losses = int(np.sum(difference > 0)), int(np.sum(difference < 0))
-    n = wins + losses
-    ties = len(difference) - n
-    if n == 0:
-        return SignedRanks(0, ties, 0, 0.0, 1.0, 0)
+    ties = int(np.sum(difference == 0))
     difference = difference[difference != 0]
+    wins = int(np.sum(difference > 0))
     ranks = rankdata(np.abs(difference))
     plus, minus = float(ranks[difference > 0].sum()), float(ranks[difference < 0].sum())
-    z = abs(min(plus, minus) - n * (n + 1) / 4) / math.sqrt(n * (n + 1) * (2 * n + 1) / 24)
-    return SignedRanks(wins, ties, losses, z, math.erfc(z / math.sqrt(2)), int(np.sign(plus - minus)))
+    smaller = min(plus, minus)
+    # Ranks are halves of whole numbers. One more rank r: half of the distribution of R+ stays, half moves by r.
+    distribution = np.ones(1)
+    for doubled in np.rint(2 * ranks).astype(int):
+        distribution = np.convolve(distribution, np.bincount([0, doubled]) / 2)
+    p_value = min(1.0, 2 * float(distribution[: round(2 * smaller) + 1].sum()))
+    return SignedRanks(wins, ties, len(difference) - wins, smaller, p_value, p_value, int(np.sign(plus - minus)))
 
 
 def all_pairs(scores: Mapping[str, Sequence[float]]) -> dict[tuple[str, str], SignedRanks]:
-    """The test for each pair (first, second) of methods, in the order of `scores`."""
-    return {
+    """The test for each pair (first, second) of methods, in the order of `scores`, corrected for their number.
+
+    Holm (1979): of m p-values in rising order, the i-th times m - i + 1, and no less than the one before it.
+    """
+    tests = {
         (first, second): signed_ranks(scores[first], scores[second])
         for first, second in itertools.combinations(scores, 2)
     }
+    before = 0.0
+    adjusted = {}
+    for i, (pair, test) in enumerate(sorted(tests.items(), key=lambda item: item[1].p_value)):
+        before = min(1.0, max(before, (len(tests) - i) * test.p_value))
+        adjusted[pair] = before
+    return {pair: replace(test, adjusted=adjusted[pair]) for pair, test in tests.items()}
 
 
 def _checked(scores: Any) -> np.ndarray:

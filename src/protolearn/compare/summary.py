@@ -12,6 +12,8 @@ from protolearn.compare.rows import Row
 from protolearn.compare.statistics import SignedRanks, all_pairs, average_ranks
 
 SIGNIFICANT = 0.05
+# Five folds that all point one way have p = 2 / 2^5 = 0.0625.
+FEWEST_FOLDS = 6
 SUMMARY_FIELDS = (
     "method",
     "folds",
@@ -25,7 +27,7 @@ SUMMARY_FIELDS = (
     "microseconds",
     "error",
 )
-PAIR_FIELDS = ("first", "second", "wins", "ties", "losses", "z", "p_value", "better")
+PAIR_FIELDS = ("first", "second", "wins", "ties", "losses", "smaller_sum", "p_value", "adjusted", "better")
 CAUTION = (
     "Folds of one data set share most of their training rows, so the tests are optimistic: take a p-value near 0.05 as "
     "no evidence."
@@ -67,26 +69,41 @@ def summary(rows: Sequence[Row]) -> list[dict[str, Any]]:
 
 
 def pairs(rows: Sequence[Row]) -> dict[tuple[str, str], SignedRanks]:
-    """The signed ranks test (37) of each pair of methods, in the order of their ranks."""
+    """The signed ranks test of each pair of methods, in the order of their ranks; none below six folds."""
     compared = scores(rows)
+    if not compared or len(next(iter(compared.values()))) < FEWEST_FOLDS:
+        return {}
     order = [line["method"] for line in summary(rows) if line["method"] in compared]
     return all_pairs({method: compared[method] for method in order})
 
 
 def first_place(rows: Sequence[Row]) -> list[str]:
     """Which method ranks first, and above which others the signed ranks test puts it, in sentences."""
+    compared = scores(rows)
+    if len(compared) < 2:
+        return []
+    best = next(line["method"] for line in summary(rows))
+    n_folds = len(compared[best])
     tests = pairs(rows)
     if not tests:
-        return []
-    best = next(first for first, _ in tests)
+        folds = f"{n_folds} fold{'s are' if n_folds > 1 else ' is'}"
+        return [f"{best} ranks first; {folds} too few for a test: take at least {FEWEST_FOLDS}."]
+    # A method that wins every fold has this p-value.
+    smallest = len(tests) * 2.0 ** (1 - n_folds)
+    if smallest >= SIGNIFICANT:
+        return [
+            f"{best} ranks first; {n_folds} folds cannot tell {len(compared)} methods apart: corrected for "
+            f"{len(tests)} pairs, the smallest p is {min(smallest, 1.0):.2g}. Compare fewer methods or take more folds."
+        ]
     worse = [second for (first, second), test in tests.items() if first == best and test.better < 0 and differs(test)]
     found = ", ".join(worse) if worse else "none of the others"
-    return [f"{best} ranks first; the signed ranks test puts it above {found} (p < {SIGNIFICANT}).", CAUTION]
+    corrected = f", corrected for {len(tests)} pairs" if len(tests) > 1 else ""
+    return [f"{best} ranks first; the signed ranks test puts it above {found} (p < {SIGNIFICANT}{corrected}).", CAUTION]
 
 
 def differs(test: SignedRanks) -> bool:
-    """Whether the signed ranks test finds a difference."""
-    return test.p_value < SIGNIFICANT
+    """Whether the signed ranks test finds a difference, after the correction for the number of pairs."""
+    return test.adjusted < SIGNIFICANT
 
 
 def cells(line: Mapping[str, Any]) -> list[str]:
@@ -97,7 +114,7 @@ def cells(line: Mapping[str, Any]) -> list[str]:
         "failed" if math.isnan(line["accuracy"]) else f"{100 * line['accuracy']:.2f}",
         _number(100 * line["spread"], "{:.2f}"),
         _number(line["rank"], "{:.2f}"),
-        _number(line["prototypes"], "{:,.0f}"),
+        _number(line["prototypes"] or math.nan, "{:,.0f}"),
         _number(line["numbers"], "{:,.0f}"),
         _number(seconds, "{:.2f}"),
         _number(line["microseconds"], "{:.1f}"),

@@ -109,10 +109,10 @@ def _pair_table(tests: Mapping[tuple[str, str], SignedRanks]) -> str:
                 continue
             better = test.better if (column, row) in tests else -test.better
             mark = "*" if differs(test) else ""
-            found.append(f"{'+' if better > 0 else '-' if better < 0 else ''}{test.p_value:.3f}{mark}")
+            found.append(f"{'+' if better > 0 else '-' if better < 0 else ''}{test.adjusted:.3f}{mark}")
         lines.append(found)
     about = (
-        "p-values of Wilcoxon's signed ranks test, (37) of Jin, Liu and Hou (2010): + where the method of the row is "
-        f"better than that of the column, * below {SIGNIFICANT}. {CAUTION}"
+        "p-values of Wilcoxon's signed ranks test, exact, with Holm's correction for the number of pairs: + where the "
+        f"method of the row is better than that of the column, * below {SIGNIFICANT}. {CAUTION}"
     )
     return paragraph(about) + table(["", *methods], lines, caption="p-values")
