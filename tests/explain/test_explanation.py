@@ -17,7 +17,6 @@ from protolearn.core.prototypes import PrototypeSet
 from protolearn.explain import certainty, explain
 from protolearn.explain.border import Surroundings, forms, smallest_change
 from protolearn.explain.explanation import BEYOND
-from protolearn.metrics.base import Metric
 from protolearn.tables import Preparation
 
 
@@ -225,11 +224,6 @@ def test_what_cannot_be_explained(model, message, blobs):
     for function in (explain, certainty):
         with pytest.raises(ValueError, match=message):
             function(model, blobs[0])
-
-
-def test_a_metric_of_ones_own():
-    with pytest.raises(ValueError, match="weighted differences or of a linear map; Metric has neither"):
-        forms(Metric(), random_problem(ALL_METRICS["euclidean"])[1])
 
 
 def test_prototypes_on_top_of_each_other():

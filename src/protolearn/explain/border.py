@@ -69,6 +69,10 @@ class Surroundings:
         squares = theta @ direction**2 if self.is_diagonal else ((theta @ direction) ** 2).sum(axis=1)
         return squares[slot], 2.0 * (self.pulls @ direction), self.distances
 
+    def smallest_change(self, own: int, rival: int, free: np.ndarray) -> np.ndarray | None:
+        """See the function of this name."""
+        return smallest_change(self, own, rival, free)
+
     def first_change(self, direction: np.ndarray, own: np.ndarray) -> tuple[float, int] | None:
         """The smallest t > 0 from which on a prototype outside `own` is the nearest at x + t u, and that prototype.
 
@@ -168,14 +172,9 @@ def _least_steps(f: float, b: np.ndarray, curvature: np.ndarray) -> np.ndarray |
     return steps(brentq(value, 0.0, high, xtol=1e-300, rtol=1e-14)) if f > 0 else np.zeros_like(b)
 
 
-def forms(metric: Metric, prototypes: PrototypeSet) -> PrototypeSet:
-    """The prototypes in float64, theta as weights of squared differences or as maps Omega."""
+def forms(metric: Metric, prototypes: PrototypeSet) -> PrototypeSet | None:
+    """The prototypes in float64, theta as weights of squared differences or as maps Omega; None of another metric."""
     wide = prototypes.astype(np.dtype(np.float64))
     weights = metric.weights(wide)
     theta = metric.maps(wide) if weights is None else weights
-    if theta is None:
-        raise ValueError(
-            f"Explanations need a distance of weighted differences or of a linear map; {type(metric).__name__} has "
-            "neither `weights` nor `maps`."
-        )
-    return wide.moved(wide.positions, theta)
+    return None if theta is None else wide.moved(wide.positions, theta)

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
+from protolearn.core.prototypes import PrototypeSet
 from protolearn.estimators.prediction import NearestPrototypeMixin
-from protolearn.explain.border import Surroundings, forms, smallest_change
+from protolearn.explain.border import Surroundings, forms
+from protolearn.explain.measured import MeasuredSurroundings
 from protolearn.explain.units import Units, units_of
+from protolearn.metrics import Metric
 
 # A change this much larger than the one that reaches the border is on the other side, whatever rounding does.
 BEYOND = 1e-6
@@ -51,7 +55,8 @@ class Explanation:
     distance, rival_distance : squared, in the learned metric
     contributions : one a column, largest first; their sum is rival_distance - distance
     smallest_change : the numbers to change together for another decision, the shortest way in the learned metric to the
-        border between the two prototypes; empty where no change of numbers alone is enough
+        border between the two prototypes (under a metric with neither weights nor maps, the way to the rival); empty
+        where no change of numbers alone is enough
     single_changes : columns of which each alone can change the decision, the smallest change first; a border is the
         value of a number beyond which the decision changes, or another level of a category
     """
@@ -101,15 +106,22 @@ def explain(model: Any, rows: Any) -> list[Explanation]:
     Z = units.features(rows)
     cells = units.cells(rows, Z)
     metric, found = classifier._prototype_set()
-    prototypes = forms(metric, found)
+    prototypes = found.astype(np.dtype(np.float64))
     if len(np.unique(prototypes.labels)) < 2:
         raise ValueError("All prototypes are of one class; there is no decision to explain.")
     order = np.argsort(np.searchsorted(classifier.classes_, classifier.prototype_labels_), kind="stable")
     values = units.values(prototypes.positions)
     return [
-        _Decision(classifier, units, Surroundings(z, prototypes), cell, int(code), values, order).explanation()
-        for z, cell, code in zip(Z, cells, codes, strict=True)
+        _Decision(classifier, units, around, cell, int(code), values, order).explanation()
+        for around, cell, code in zip(_surroundings(Z, metric, prototypes), cells, codes, strict=True)
     ]
+
+
+def _surroundings(Z: np.ndarray, metric: Metric, prototypes: PrototypeSet) -> Iterator[Surroundings]:
+    """Each row among the prototypes, by the form of the metric where it has one."""
+    formed = forms(metric, prototypes)
+    for z in Z:
+        yield MeasuredSurroundings(z, prototypes, metric) if formed is None else Surroundings(z, formed)
 
 
 def certainty(model: Any, rows: Any) -> np.ndarray:
@@ -207,7 +219,7 @@ class _Decision:
             return []
         towards = (self.around.prototypes.positions[self.rival] - self.around.x)[free]
         # The border of the two may belong to a third prototype of the own class: the way to the rival leads past it.
-        for step in (smallest_change(self.around, self.own, self.rival, free), towards):
+        for step in (self.around.smallest_change(self.own, self.rival, free), towards):
             if step is None or not np.isfinite(step).all():
                 continue
             direction = np.zeros(len(self.around.x))
