@@ -66,7 +66,9 @@ def test_a_metric_of_lengths_is_explained_and_every_change_is_one():
     model = NearestPrototype(metric=Ring(), init=(X[[0, 30]], [0, 1])).fit(X, y)
     assert model.score(X, y) == 1.0
     for row, why in zip(X[:5], explain(model, X[:5]), strict=True):
-        assert sum(part.contribution for part in why.contributions) == pytest.approx(why.rival_distance - why.distance)
+        gap = why.rival_distance - why.distance
+        # The way to some prototypes leads close past the origin, where a length has its kink.
+        assert sum(part.contribution for part in why.contributions) == pytest.approx(gap, rel=1e-4)
         for change in why.single_changes:
             other = row.copy()
             other[int(change.column[1])] += (change.border - change.value) * (1 + 1e-6)

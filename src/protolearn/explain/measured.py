@@ -10,8 +10,8 @@ import numpy as np
 from protolearn.explain.border import Surroundings
 from protolearn.metrics import Metric
 
-# Points of Gauss and Legendre's rule: exact where a distance is a polynomial of degree 15 along the way.
-_POINTS = 8
+# Points of Gauss and Legendre's rule: exact for polynomials of degree 63, and to four digits past a kink.
+_POINTS = 32
 # A line is searched in so many steps, to twice the way to the farthest prototype; the border then by halving a step.
 _STEPS, _HALVINGS = 512, 50
 
