@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy import sparse
 
 from protolearn.core.jit import VECTORISED, kernel
 from protolearn.core.parameters import check_count
@@ -33,6 +34,12 @@ from protolearn.metrics.base import (
 
 if TYPE_CHECKING:
     from protolearn.data import Samples
+
+# Images of rows under many maps that are made at once, 1 MB in float64: half the time of 8 MB; and those that are kept
+# from the distances for the gradient.
+_IMAGES_AT_A_TIME, _IMAGES_KEPT = 1 << 17, 1 << 22
+# What the distances hand to the gradient: one array, one for each part of the prototypes, or None.
+Images = Any
 
 
 @dataclass(frozen=True)
@@ -100,9 +107,19 @@ class Omega(Metric):
         return self._gradient(X, prototypes, None, C)
 
     @staticmethod
-    def _distances_and_images(X: np.ndarray, prototypes: PrototypeSet) -> tuple[np.ndarray, np.ndarray]:
-        """|Omega x - Omega m|^2, and the rows after the last map."""
+    def _distances_and_images(X: np.ndarray, prototypes: PrototypeSet) -> tuple[np.ndarray, Images]:
+        """|Omega x - Omega m|^2, and the rows after the last map, or Omega (x - m) where there is a map for each m."""
         X, W = centred(X, prototypes)
+        if map_for_each(prototypes):
+            keeps = len(X) * len(W) * prototypes.theta.shape[1] <= _IMAGES_KEPT
+            kept: list[np.ndarray] = []
+            found = np.empty((len(X), len(W)), dtype=np.result_type(X, prototypes.theta))
+            for part in parts_of(X, prototypes):
+                images = mapped_differences(X, W[part], prototypes.theta[prototypes.slot[part]])
+                np.einsum("nik,nik->ni", images, images, out=found[:, part])
+                if keeps:
+                    kept.append(images)
+            return found, kept if keeps else None
         found = np.empty((len(W), len(X)), dtype=np.result_type(X, prototypes.theta))
         images = X
         for s, members in prototypes.groups:
@@ -112,14 +129,16 @@ class Omega(Metric):
         return found.T, images
 
     @staticmethod
-    def _gradient(X: np.ndarray, prototypes: PrototypeSet, images: np.ndarray | None, C: Coefficients) -> Gradients:
+    def _gradient(X: np.ndarray, prototypes: PrototypeSet, images: Images, C: Coefficients) -> Gradients:
         """-2 Lambda sum c v and 2 Omega sum c v v', with v = x - m:
 
             sum c v v' = sum c x x' - sum_i (f_i m_i' + m_i a_i'),   f_i = sum c x,  a_i = sum c (x - m_i)
 
-        images : Omega x of all rows where there is one Omega
+        images : Omega x of all rows where there is one Omega; Omega v where there is one for each m
         """
         X, W = centred(X, prototypes)
+        if map_for_each(prototypes) and not sparse.issparse(C):
+            return _gradient_of_each(X, W, prototypes, images, C)
         first = C.T @ X
         away = first - column_sums(C)[:, None] * W
         by_position, by_omega = np.empty_like(away), np.zeros(prototypes.theta.shape, dtype=away.dtype)
@@ -185,6 +204,43 @@ class Omega(Metric):
             update=normalise_trace,
             unpack=lambda W, T: (W, T),
         )
+
+
+def map_for_each(prototypes: PrototypeSet) -> bool:
+    """Whether each prototype has a map of its own."""
+    return len(prototypes.theta) > 1 and len(prototypes.groups) == len(prototypes)
+
+
+def parts_of(X: np.ndarray, prototypes: PrototypeSet) -> list[slice]:
+    """Prototypes whose images of all rows are made at once."""
+    at_a_time = max(_IMAGES_AT_A_TIME // max(len(X) * prototypes.theta.shape[1], 1), 1)
+    return [slice(first, min(first + at_a_time, len(prototypes))) for first in range(0, len(prototypes), at_a_time)]
+
+
+def mapped_differences(X: np.ndarray, W: np.ndarray, maps: np.ndarray) -> np.ndarray:
+    """Omega_i (x - m_i) of all rows, by one product with all maps: four times as fast as one product a map."""
+    images = (X @ maps.reshape(-1, X.shape[1]).T).reshape(len(X), *maps.shape[:2])
+    images -= np.einsum("ikj,ij->ik", maps, W)
+    return images
+
+
+def _gradient_of_each(
+    X: np.ndarray, W: np.ndarray, prototypes: PrototypeSet, images: Images, C: np.ndarray
+) -> Gradients:
+    """-2 Omega_i' sum c Omega_i v and 2 sum c Omega_i v v', with v = x - m_i, by one product with all maps."""
+    by_position = np.empty(W.shape, dtype=np.result_type(X, C))
+    by_omega = np.empty(prototypes.theta.shape, dtype=by_position.dtype)
+    for number, part in enumerate(parts_of(X, prototypes)):
+        slots = prototypes.slot[part]
+        maps = prototypes.theta[slots]
+        pulled = mapped_differences(X, W[part], maps) if images is None else images[number]
+        pulled = pulled * C[:, part, None]
+        total = pulled.sum(axis=0)
+        found = (pulled.reshape(len(X), -1).T @ X).reshape(maps.shape)
+        found -= total[:, :, None] * W[part, None, :]
+        by_omega[slots] = 2.0 * found
+        by_position[part] = -2.0 * np.einsum("ikj,ik->ij", maps, total)
+    return by_position, by_omega
 
 
 METRICS.add("omega", Omega())
