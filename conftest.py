@@ -1,4 +1,4 @@
-"""What every test runs with: a compile cache that is never stale, all processors, the papers' data where there is any."""
+"""What every test runs with: a fresh compile cache, all processors, the papers' data where there is any."""
 
 from __future__ import annotations
 
