@@ -112,7 +112,7 @@ def show_penalty(rows: Rows) -> list[Block]:
     return [
         "The penalty r(M, N) of (31), to be added to a training error between 0 and 1. It passes 1 at three prototypes "
         "for the paper's own example (N = 10000, d = 2): the paper calls it too large to be of use, and so it is. "
-        "`examples/structural_risk.py` draws Fig. 11.",
+        "`reproduction/figures/structural_risk.py` draws Fig. 11.",
         Sheet("r(M, N)", ("M", *(f"N = {n}, d = {d}" for d, n in columns)), lines),
     ]
 

@@ -81,5 +81,5 @@ def show(rows: Rows) -> list[Block]:
             tuple(lines),
         ),
         f'Runs with n = 6 that reach 0 %: {"; ".join(counted)}. The paper says "often" of beta = 10. '
-        "`examples/lpd_artificial.py` draws Figs. 3 and 4.",
+        "`reproduction/figures/lpd_artificial.py` draws Figs. 3 and 4.",
     ]

@@ -175,5 +175,5 @@ def _findings(means: dict[str, dict[int, float]]) -> list[str]:
     return [
         f"learn1NN at M = 32: {ours[32]:.2f} (published 8.764). From M = 4 on its means lie between {min(flat):.2f} "
         f"and {max(flat):.2f}; LVQ1 goes from {lvq[4]:.2f} at M = 4 to {lvq[64]:.2f} at M = 64. "
-        "`examples/learn1nn_ripley.py` draws Figs. 6 and 7."
+        "`reproduction/figures/learn1nn_ripley.py` draws Figs. 6 and 7."
     ]

@@ -15,7 +15,7 @@ from protolearn.data.blocks import Blocks
 class ParquetBlocks(Blocks):
     """Rows of one or more Parquet files, some thousand at a time: `model.fit(ParquetBlocks("folder", "label"))`.
 
-    files : a file, a folder (its *.parquet files by name), or a list of files
+    files : a file, a folder (its `*.parquet` files by name), or a list of files
     target : the column of the labels; None where there are none, for `predict`
     columns : the columns of X; None takes all others
     weight : the column of the weights, if any

@@ -1,6 +1,6 @@
 """The penalty of structural risk minimisation over the number of prototypes: Fig. 11 of the learn1NN paper.
 
-python examples/structural_risk.py --out pictures
+python reproduction/figures/structural_risk.py --out pictures
 """
 
 from __future__ import annotations

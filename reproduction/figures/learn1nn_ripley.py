@@ -1,6 +1,6 @@
 """Learn1NN and LVQ1 on Ripley's synthetic data: the class borders of Figs. 6 and 7.
 
-PROTOLEARN_DATA=... python examples/learn1nn_ripley.py --out pictures
+PROTOLEARN_DATA=... python reproduction/figures/learn1nn_ripley.py --out pictures
 
 Table 3 is made by `protolearn reproduce learn1nn --table 3`.
 """

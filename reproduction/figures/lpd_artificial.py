@@ -1,6 +1,6 @@
 """LPD on the drawn two-class task: Fig. 3 (error over the slope) and Fig. 4 (prototypes and weights before and after).
 
-python examples/lpd_artificial.py --starts 5 --out pictures
+python reproduction/figures/lpd_artificial.py --starts 5 --out pictures
 """
 
 from __future__ import annotations

@@ -1,0 +1,80 @@
+"""Docstrings as pages: formulas stand as they are written, and each method names its paper."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from typing import Any
+
+from protolearn.cli.methods import PAPERS
+
+SECTION = re.compile(r"-{3,}$")
+ENTRY = re.compile(r"([a-zA-Z_][\w, ]*) : (.+)$")
+
+
+def literal_formulas(lines: list[str]) -> list[str]:
+    """Turn each indented block of the text before the first section into a literal block."""
+    end = next((i - 1 for i, line in enumerate(lines) if SECTION.match(line)), len(lines))
+    found: list[str] = []
+    inside = False
+    for i, line in enumerate(lines[:end]):
+        indented = line.startswith("    ") and bool(line.strip())
+        begins = indented and not inside and i > 0 and not lines[i - 1].strip()
+        before = next((text for text in reversed(lines[:i]) if text.strip()), "")
+        if begins and not before.lstrip().startswith(("-", "*", "..")) and not before.endswith("::"):
+            found += ["::", ""]
+        inside = indented or (inside and not line.strip())
+        # The number of an equation stands far to the right in the source; on a page it would be out of sight.
+        found.append(re.sub(r"(?<=\S) {4,}(?=\S)", "    ", line) if indented else line)
+    return found + lines[end:]
+
+
+def definitions(lines: list[str]) -> list[str]:
+    """Turn paragraphs of lines "name : what it is" into definition lists, as the sections of numpydoc have them."""
+    found: list[str] = []
+    for i, line in enumerate(lines):
+        entry = ENTRY.match(line)
+        before = lines[i - 1] if i else ""
+        after_entry = not before.strip() or before.startswith("    ") or ENTRY.match(before)
+        if entry and after_entry and not any(SECTION.match(other) for other in lines[: i + 1]):
+            found += ["", f"``{entry[1]}``", "    " + entry[2]]
+        else:
+            found.append(line)
+    return found
+
+
+def label(reference: str) -> str:
+    """The label of a paper on the page of papers: "Hart 1968" is at "hart-1968"."""
+    return re.sub(r"[^a-z0-9]+", "-", reference.lower()).strip("-")
+
+
+def gallery_order(file: str) -> tuple[int, str]:
+    """The place of an example in its part of the gallery: the first picture first."""
+    return int("moons" not in file), file
+
+
+def improve(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+    """Called by autodoc for each docstring, before numpydoc."""
+    if not name.startswith("protolearn"):
+        return
+    lines[:] = literal_formulas(lines) if any(SECTION.match(line) for line in lines) else definitions(lines)
+    reference = PAPERS.get(name.rpartition(".")[2], "") if what == "class" else ""
+    if reference:
+        end = next((i - 1 for i, line in enumerate(lines) if SECTION.match(line)), len(lines))
+        lines[end:end] = ["", f"Paper: :ref:`{reference} <{label(reference)}>`.", ""]
+
+
+def ours(app: Any, what: str, name: str, obj: Any, skip: bool, options: Any) -> bool | None:
+    """Leave out what scikit-learn documents on its own site."""
+    function = inspect.unwrap(obj) if callable(obj) else getattr(obj, "fget", obj)
+    module = getattr(function, "__module__", None) or ""
+    if what == "class" and callable(obj) and not module.startswith("protolearn"):
+        return True
+    return None
+
+
+def setup(app: Any) -> dict[str, bool]:
+    """Called by Sphinx."""
+    app.connect("autodoc-process-docstring", improve, priority=100)
+    app.connect("autodoc-skip-member", ours)
+    return {"parallel_read_safe": True}
