@@ -414,7 +414,7 @@ def traffic() -> Finding:
         labels = np.arange(n_prototypes) % CLASSES
         metric = METRICS["euclidean"]
         prototypes = metric.start(X[:n_prototypes], labels, data)
-        task = partial(batch._of_block, prototypes, Objective(LOSSES["glvq"](), metric, 1.0))
+        task = partial(batch.value_and_gradient, prototypes, Objective(LOSSES["glvq"](), metric, 1.0))
         result = data.reduce(task, n_prototypes)
         begun = time.perf_counter()
         for _ in range(3):

@@ -11,6 +11,7 @@ from protolearn.metrics import METRICS
 from protolearn.metrics.diagonal import Diagonal
 from protolearn.metrics.omega import Omega
 from protolearn.solvers import Objective
+from protolearn.solvers.batch import whole_gradient
 
 ALL_METRICS = {
     **dict(METRICS.items()),
@@ -38,6 +39,11 @@ def random_problem(metric, n_samples=9, seed=3, dtype=np.float64, n_features=5):
 
 def objective_of(loss_name, metric, slope=0.7, regularization=0.05):
     return Objective(LOSSES[loss_name](), metric, slope, regularization)
+
+
+def mean_gradient(prototypes, data, objective):
+    """Mean loss over all samples, with its gradient."""
+    return whole_gradient(prototypes, data, objective) / data.total_weight
 
 
 def stepwise_objective(loss_name, metric):

@@ -84,8 +84,8 @@ def test_diagonal_omega_has_the_gradient_of_weights():
         prototypes.positions, prototypes.labels, np.diag(np.sqrt(prototypes.theta[0]))[None], prototypes.slot
     )
     weight = np.ones(len(data.y))
-    one = value_and_gradient(prototypes, data.X, data.y, weight, Objective(LOSSES["glvq"](), Diagonal(), 1.0))
-    two = value_and_gradient(omega, data.X, data.y, weight, Objective(LOSSES["glvq"](), Omega(), 1.0))
+    one = value_and_gradient(prototypes, Objective(LOSSES["glvq"](), Diagonal(), 1.0), data.X, data.y, weight)
+    two = value_and_gradient(omega, Objective(LOSSES["glvq"](), Omega(), 1.0), data.X, data.y, weight)
     assert two.value == pytest.approx(one.value)
     np.testing.assert_allclose(two.positions, one.positions, atol=1e-12)
     np.testing.assert_allclose(np.diag(two.theta[0]), 2 * np.sqrt(prototypes.theta[0]) * one.theta[0], atol=1e-12)

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from problems import ALL_METRICS, DIFFERENTIABLE, objective_of, random_problem, stepwise_objective
+from problems import ALL_METRICS, DIFFERENTIABLE, mean_gradient, objective_of, random_problem, stepwise_objective
 from protolearn import RSLVQ, NearestPrototype
 from protolearn.core.schedules import constant
 from protolearn.solvers import SOLVERS, Plan
-from protolearn.solvers.batch import mean_gradient, value_and_gradient
+from protolearn.solvers.batch import value_and_gradient
 from protolearn.solvers.descent import _Variables
 
 CASES = [(loss, metric) for loss in DIFFERENTIABLE for metric in ALL_METRICS]
@@ -29,14 +29,14 @@ def relative_error(found, wanted):
 
 
 def total_loss(prototypes, data, objective):
-    return value_and_gradient(prototypes, data.X, data.y, np.ones(len(data.y)), objective).value
+    return value_and_gradient(prototypes, objective, data.X, data.y, np.ones(len(data.y))).value
 
 
 @pytest.mark.parametrize(("loss", "metric"), CASES)
 def test_gradient_equals_finite_differences(loss, metric):
     data, prototypes = random_problem(ALL_METRICS[metric])
     objective = objective_of(loss, ALL_METRICS[metric])
-    found = value_and_gradient(prototypes, data.X, data.y, np.ones(len(data.y)), objective)
+    found = value_and_gradient(prototypes, objective, data.X, data.y, np.ones(len(data.y)))
 
     by_position = central_differences(
         lambda W: total_loss(prototypes.moved(W, prototypes.theta), data, objective), prototypes.positions
@@ -59,7 +59,7 @@ def test_online_step_is_the_gradient_step(loss, metric):
     plan = Plan(1, eta, rho, constant, np.random.RandomState(0), scale=1.0)
     stepped = SOLVERS["online"](prototypes, data, objective, plan).prototypes
 
-    found = value_and_gradient(prototypes, data.X, data.y, np.ones(1), objective)
+    found = value_and_gradient(prototypes, objective, data.X, data.y, np.ones(1))
     np.testing.assert_allclose(stepped.positions, prototypes.positions - eta * found.positions, rtol=0, atol=1e-12)
     touched = np.zeros(len(prototypes.theta), dtype=bool)
     touched[prototypes.slot[np.abs(found.positions).max(axis=1) > 0]] = True
@@ -91,9 +91,9 @@ def test_gradients_of_blocks_add_up():
     data, prototypes = random_problem(metric, n_samples=30)
     objective = objective_of("rslvq", metric)
     weight = np.linspace(0.5, 2.0, 30)
-    whole = value_and_gradient(prototypes, data.X, data.y, weight, objective)
+    whole = value_and_gradient(prototypes, objective, data.X, data.y, weight)
     parts = [
-        value_and_gradient(prototypes, data.X[p], data.y[p], weight[p], objective) for p in (slice(11), slice(11, 30))
+        value_and_gradient(prototypes, objective, data.X[p], data.y[p], weight[p]) for p in (slice(11), slice(11, 30))
     ]
     total = parts[0] + parts[1]
     assert total.value == pytest.approx(whole.value, rel=1e-12)

@@ -4,12 +4,13 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from problems import mean_gradient
 from protolearn.core.schedules import constant
 from protolearn.data import TrainingSet
 from protolearn.losses import LOSSES
 from protolearn.metrics import METRICS
 from protolearn.solvers import SOLVERS, Objective, Plan
-from protolearn.solvers.batch import coefficients, mean_gradient
+from protolearn.solvers.batch import coefficients
 
 EUCLIDEAN = METRICS["euclidean"]
 SIGMA = 0.7

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from problems import mean_gradient
 from protolearn import NearestPrototype
 from protolearn.core.schedules import constant
 from protolearn.data import TrainingSet
@@ -10,7 +11,6 @@ from protolearn.losses import LOSSES
 from protolearn.metrics import METRICS
 from protolearn.metrics.squared_diagonal import SquaredDiagonal, class_spread
 from protolearn.solvers import SOLVERS, Objective, Plan
-from protolearn.solvers.batch import mean_gradient
 
 
 def make_data(seed=0, n=40, d=3, n_classes=3):

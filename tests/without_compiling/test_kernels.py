@@ -6,7 +6,7 @@ Coverage of the kernels comes from that run; the assertions hold in both.
 import numpy as np
 import pytest
 
-from problems import ALL_METRICS, DIFFERENTIABLE, RULES, objective_of, random_problem, stepwise_objective
+from problems import ALL_METRICS, DIFFERENTIABLE, RULES, mean_gradient, objective_of, random_problem, stepwise_objective
 from protolearn import OLVQ1
 from protolearn.core.schedules import constant
 from protolearn.data import TrainingSet
@@ -14,7 +14,7 @@ from protolearn.losses.rslvq import PrunedSoftLogLoss
 from protolearn.losses.snpc import PrunedSoftErrorLoss
 from protolearn.metrics import METRICS
 from protolearn.solvers import SOLVERS, Objective, Plan
-from protolearn.solvers.batch import mean_gradient, value_and_gradient
+from protolearn.solvers.batch import value_and_gradient
 
 
 def one_epoch(prototypes, data, objective, eta=1e-3, rho=1e-3, limit=np.inf):
@@ -31,7 +31,7 @@ def test_an_epoch_is_a_sequence_of_gradient_steps(loss, metric):
     rate = 1e-4
     found = one_epoch(prototypes, data, objective, eta=rate, rho=rate).prototypes
     for x, k in zip(data.X, data.y, strict=True):
-        step = value_and_gradient(prototypes, x[None], np.array([k]), np.ones(1), objective)
+        step = value_and_gradient(prototypes, objective, x[None], np.array([k]), np.ones(1))
         theta = prototypes.theta
         if metric.adaptive:
             touched = np.unique(prototypes.slot[np.abs(step.positions).max(axis=1) > 0])

@@ -4,12 +4,11 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from problems import ALL_METRICS, objective_of, random_problem
+from problems import ALL_METRICS, mean_gradient, objective_of, random_problem
 from protolearn import LMNN, LPD, HartCondensing, LaMaLVQ, Learn1NN, WilsonEditing
 from protolearn.data import TrainingSet
 from protolearn.reduction import neighbours
 from protolearn.reduction.neighbours import nearest_others
-from protolearn.solvers.batch import mean_gradient
 from protolearn.solvers.large_margin import METRIC_SOLVERS
 
 

