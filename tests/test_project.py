@@ -18,7 +18,7 @@ from protolearn.metrics import METRICS
 ROOT = Path(__file__).parents[1]
 
 
-def test_layers_import_only_to_the_left():
+def test_rooms_import_only_rooms_below():
     command = [sys.executable, "-c", "from importlinter.cli import lint_imports_command; lint_imports_command()"]
     found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert found.returncode == 0, found.stdout + found.stderr
