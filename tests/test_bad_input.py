@@ -216,6 +216,7 @@ def test_weights_clipped_to_all_zeros_go_back_to_equal_ones(blobs):
     np.testing.assert_allclose(model.relevances_.sum(axis=1), 4.0)
 
 
+@pytest.mark.papers_data
 def test_weight_that_reaches_d_does_not_run_away():
     """LOGM-PDW on sonar at tau = 2, read literally, has 2 eta c lambda above 1: the step is bounded."""
     data = load("sonar")

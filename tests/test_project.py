@@ -1,9 +1,11 @@
 """The layers, the registries, the documentation of parameters."""
 
+import importlib.metadata
 import inspect
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -16,6 +18,7 @@ from protolearn.losses import LOSSES
 from protolearn.metrics import METRICS
 
 ROOT = Path(__file__).parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
 
 def test_rooms_import_only_rooms_below():
@@ -86,3 +89,22 @@ def test_the_package_uses_no_private_part_of_a_compiler():
     private = re.compile(r"llvmlite|numba\.core|lower_builtin|pyx_capi")
     found = [path.name for path in (ROOT / "src").rglob("*.py") if private.search(path.read_text(encoding="utf-8"))]
     assert found == []
+
+
+def test_numba_is_none_newer_than_was_tried():
+    declared = next(line for line in PROJECT["dependencies"] if line.startswith("numba"))
+    bound = re.fullmatch(r"numba>=[\d.]+,<([\d.]+)", declared)[1]
+    numba = importlib.metadata.version("numba")
+    assert [int(part) for part in numba.split(".")[:2]] < [int(part) for part in bound.split(".")], (
+        f"numba {numba} is newer than what protolearn was tried with: where all other tests pass, raise the bound "
+        f"numba<{bound} in pyproject.toml; else install an older one, pip install 'numba<{bound}'."
+    )
+
+
+def test_the_check_script_finds_the_oldest_version_of_every_dependency():
+    done = subprocess.run([sys.executable, ROOT / ".ci" / "oldest.py"], capture_output=True, text=True, check=True)
+    found = dict(line.split("==") for line in done.stdout.splitlines())
+    extras = [line for extra in PROJECT["optional-dependencies"].values() for line in extra]
+    names = {re.match(r"[\w-]+", line)[0] for line in [*PROJECT["dependencies"], *extras]}
+    assert set(found) == names - {"protolearn"}
+    assert (found["numpy"], found["polars"]) == ("1.26.*", "1.0.*")

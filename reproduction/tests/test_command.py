@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
@@ -15,7 +16,7 @@ from protolearn.compare.rows import read_rows
 from reproduction.command import main
 from reproduction.reproduce import COLUMNS
 
-FEW = ("--quick", "--datasets", "hepatitis", "--jobs", "1")
+FEW = ("--quick", "--datasets", "iris", "--jobs", "1")
 
 
 def run(*more):
@@ -38,7 +39,7 @@ def test_prints_tables_and_writes_rows_and_page(done, capsys):
     assert run("--show", "--out", str(done), "--figures", str(figures)) == 0
     lines = figures.read_text().splitlines()
     assert lines[0] == "experiment,dataset,method,repeat,fold,value"
-    assert lines[1].startswith("small,hepatitis,GLVQ,0,0,")
+    assert lines[1].startswith("small,iris,GLVQ,0,0,")
     assert len(lines) == 16
     printed = capsys.readouterr().out
     assert printed.count("No data set is complete yet.") == 4
@@ -49,12 +50,12 @@ def test_prints_tables_and_writes_rows_and_page(done, capsys):
 def test_the_whole_table_of_a_set(tmp_path, capsys):
     assert run("--table", "5", "8", "--out", str(tmp_path / "out"), "--docs", str(tmp_path / "fidelity.md")) == 0
     printed = capsys.readouterr().out
-    assert "hepatitis" in printed
+    assert "iris" in printed
     assert "Mean accuracy % and average rank over 1 sets" in printed
     assert "P < PIW < PDW in mean accuracy: " in printed
     text = (tmp_path / "fidelity.md").read_text()
     assert "<!-- begin logm -->" in text
-    assert "`python -m reproduction logm --table 5 8 --datasets hepatitis --quick --seed 0`" in text
+    assert "`python -m reproduction logm --table 5 8 --datasets iris --quick --seed 0`" in text
     page = (tmp_path / "out" / "logm.html").read_text()
     assert "Table 8: weights beside prototypes" in page
     assert "script-src 'none'" in page
@@ -66,7 +67,7 @@ def test_a_folder_with_rows_is_not_overwritten(done, capsys):
     before = (done / "logm-small.csv").read_bytes()
     assert run("--methods", "SVM", "--out", str(done), "--resume") == 0
     assert (done / "logm-small.csv").read_bytes() == before
-    assert main(["logm", "--datasets", "hepatitis", "--methods", "SVM", "--resume", "--out", str(done)]) == 1
+    assert main(["logm", "--datasets", "iris", "--methods", "SVM", "--resume", "--out", str(done)]) == 1
     assert "other settings (protocol)" in capsys.readouterr().err
 
 
@@ -80,8 +81,9 @@ def test_a_folder_with_rows_is_not_overwritten(done, capsys):
         (("--out", "a-file"), "is a file; name a folder"),
     ],
 )
-def test_wrong_use(arguments, message, tmp_path, capsys):
-    (tmp_path / "a-file").write_text("")
+def test_wrong_use(arguments, message, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("a-file").write_text("")
     assert run(*arguments) == 2
     assert message in capsys.readouterr().err
 
@@ -110,7 +112,7 @@ def test_ctrl_c_on_a_terminal_keeps_what_is_done(tmp_path):
     command = [sys.executable, "-m", "reproduction", "logm", "--out", str(rows.parent)]
     master, slave = pty.openpty()
     process = subprocess.Popen(
-        [*command, "--datasets", "hepatitis", "--methods", "k-means", "LOGM", "--jobs", "2"],
+        [*command, "--datasets", "iris", "--methods", "k-means", "LOGM", "--jobs", "2"],
         stdout=subprocess.PIPE,
         stderr=slave,
         text=True,

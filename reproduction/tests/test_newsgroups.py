@@ -84,6 +84,7 @@ def test_a_post_without_any_chosen_word_is_a_row_of_zeros(small):
     assert X[[-1]].nnz == 0
 
 
+@pytest.mark.papers_data
 def test_posts_of_the_folder_are_checked(tmp_path, monkeypatch):
     with np.load(newsgroups.file_of("20ng_raw")) as stored:
         arrays = {key: stored[key].copy() for key in ("text", "offsets", "y", "is_test")}
@@ -107,6 +108,7 @@ def test_no_folder_and_no_network(tmp_path, monkeypatch):
         newsgroups.raw_posts()
 
 
+@pytest.mark.papers_data
 def test_a_download_has_the_same_posts_in_any_order(tmp_path, monkeypatch):
     posts, y, is_test = newsgroups.raw_posts()
     order = np.random.default_rng(0).permutation(len(posts))
@@ -122,6 +124,7 @@ def test_a_download_has_the_same_posts_in_any_order(tmp_path, monkeypatch):
     assert data_folder() == tmp_path
 
 
+@pytest.mark.papers_data
 def test_the_set_of_the_paper_is_sparse_and_learnable():
     data = load("newsgroups", np.float32)
     assert sp.issparse(data.X)

@@ -19,7 +19,7 @@ from reproduction.reproduce import paper, read, row_file, run
 
 # Paper, experiment, methods; data set and protocol of a run of seconds.
 SMALL = {
-    "lpd tables": ("lpd", "small", ("L2", "CDVW", "LPD", "LVQ1", "SVM3"), "heart", {"first_folds": 2}),
+    "lpd tables": ("lpd", "small", ("L2", "CDVW", "LPD", "LVQ1", "SVM3"), "wine", {"first_folds": 2}),
     "lpd grid": ("lpd", "grid-ten", lpd_grid.MANY, "grid", {"epochs": 20}),
     "lpd faces": ("lpd", "faces", ("normalised correlation", "1-NN on pixels, distance"), "olivetti", {}),
     "mixtgauss": ("mixtgauss", "raw", ("edited", "Chen 3J", "MixtGauss 3J"), "wine", {"first_folds": 2}),
@@ -34,6 +34,9 @@ SMALL = {
     "lamalvq and gmlvq": ("lamalvq", "versus", ("GMLVQ", "with remedies"), "iris", {"first_folds": 2}),
     "lmnn": ("lamalvq", "lmnn", ("3-NN", "LMNN + 3-NN"), "wine", {"first_folds": 2}),
 }
+
+NEED_DATA = ("lpd faces", "mixtgauss figure", "learn1nn ripley")
+NAMES = [pytest.param(name, marks=pytest.mark.papers_data) if name in NEED_DATA else name for name in SMALL]
 
 
 @pytest.fixture
@@ -62,7 +65,7 @@ def comparable(rows):
     ]
 
 
-@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.parametrize("name", NAMES)
 def test_a_stopped_run_goes_on_to_the_same_rows(name, tmp_path, few_letters):
     _, experiment, methods = experiment_of(name)
     whole = run(experiment, tmp_path / "whole.csv", methods=methods, repeats=2)
@@ -88,7 +91,7 @@ def test_a_stopped_run_goes_on_to_the_same_rows(name, tmp_path, few_letters):
     assert not any(math.isnan(row["value"]) for row in whole), [row["more"] for row in whole]
 
 
-@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.parametrize("name", NAMES)
 def test_tables_are_made_from_rows_of_a_few_methods(name, tmp_path, few_letters):
     of_paper, experiment, methods = experiment_of(name)
     run(experiment, row_file(tmp_path, of_paper, experiment), methods=methods, repeats=1)
@@ -107,7 +110,7 @@ def test_tables_are_made_from_rows_of_a_few_methods(name, tmp_path, few_letters)
 
 @pytest.mark.slow
 def test_a_killed_command_goes_on_to_the_same_rows(tmp_path):
-    command = [sys.executable, "-m", "protolearn.cli", "reproduce", "lpd", "--table", "1", "--datasets", "wine"]
+    command = [sys.executable, "-m", "reproduction", "lpd", "--table", "1", "--datasets", "wine"]
     command += ["--methods", "L2", "CDVW", "LPD", "--repeats", "3", "--jobs", "1"]
     killed, whole = tmp_path / "killed", tmp_path / "whole"
     rows = killed / "lpd-small.csv"
@@ -131,7 +134,7 @@ def test_a_killed_command_goes_on_to_the_same_rows(tmp_path):
 
 def test_sections_of_their_own_name_the_command_that_makes_them(tmp_path):
     docs = tmp_path / "fidelity.md"
-    command = [sys.executable, "-m", "protolearn.cli", "reproduce", "learn1nn", "--table", "toy", "srm", "--jobs", "1"]
+    command = [sys.executable, "-m", "reproduction", "learn1nn", "--table", "toy", "srm", "--jobs", "1"]
     done = subprocess.run(
         [*command, "--out", str(tmp_path / "rows"), "--docs", str(docs)], capture_output=True, text=True, check=False
     )

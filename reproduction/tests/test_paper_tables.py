@@ -62,15 +62,18 @@ def test_lpd_table_2_counts_the_claims():
     assert cells(sheets(blocks)[0], "mean of two classes")[5] == "24.07 (24.07, +0.00)"
 
 
+@pytest.mark.papers_data
 def test_svm3_of_the_paper_predicts_the_larger_class():
     outcome = lpd.measure(Unit(lpd.LPD_TABLES, "heart", "SVM3", 0, 0, 0))
     assert outcome.value == pytest.approx(120 / 270, abs=0.01), "as printed, 44.4 %"
 
 
+@pytest.mark.papers_data
 def test_vowel_is_the_training_half():
     assert mixtgauss.paper_set("vowel").X.shape == (528, 10)
 
 
+@pytest.mark.papers_data
 def test_mixtgauss_beats_chen_on_vowel(tmp_path):
     methods = ("Chen 3J", "MixtGauss 3J")
     rows = run(mixtgauss.PAPER.experiments[0], tmp_path / "rows.csv", datasets=["vowel"], methods=methods)
@@ -107,6 +110,7 @@ def test_letters_that_diverged_are_counted_apart():
     assert "would choose otherwise: LVQ1 M=100: learning_rate 0.05" in blocks[-1]
 
 
+@pytest.mark.papers_data
 def test_letter_sets_are_as_large_as_said():
     assert [len(y) for _, y in letters.letter_sets()] == [24420, 1031, 10453]
 
@@ -175,6 +179,7 @@ def test_lmnn_beside_three_neighbours():
 
 
 @pytest.mark.slow
+@pytest.mark.papers_data
 def test_wine_and_heart_are_within_1_5_points_of_table_1(tmp_path):
     rows = run(lpd.PAPER.experiments[0], tmp_path / "rows.csv", datasets=["wine", "heart"], methods=["LPD"], repeats=1)
     for name in ("wine", "heart"):
@@ -183,6 +188,7 @@ def test_wine_and_heart_are_within_1_5_points_of_table_1(tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.papers_data
 def test_mixtgauss_tables_two_and_three(tmp_path):
     methods = [f"{m} {size}J" for m in ("Chen", "MixtGauss") for size in (3, 5)]
     rows = run(mixtgauss.PAPER.experiments[0], tmp_path / "rows.csv", methods=methods)
@@ -193,6 +199,7 @@ def test_mixtgauss_tables_two_and_three(tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.papers_data
 def test_ripley_in_ten_runs(tmp_path):
     experiment = next(one for one in learn1nn.PAPER.experiments if one.name == "ripley")
     methods = ("learn1NN M=32", "LVQ1 M=64")

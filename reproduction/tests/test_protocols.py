@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from reproduction import protocols
-from reproduction.datasets import load
+from reproduction.datasets import DataSet, load
 from reproduction.protocols import (
     LAMALVQ_TABLES,
     LOGM_LARGE,
@@ -36,7 +36,7 @@ def test_folds_cover_the_set_once_and_keep_the_shares_of_the_classes(name):
 @pytest.mark.parametrize("name", [name for name, protocol in ALL.items() if protocol.folds is None])
 def test_the_official_split(name):
     protocol = ALL[name]
-    data = load("synth")
+    data = DataSet("made", np.zeros((1250, 2)), np.arange(1250) % 2, np.arange(1250) >= 250)
     train, test = protocol.split(data, 0, seed=0)
     assert (len(train), len(test), protocol.rows_a_repeat) == (250, 1000, 1)
     with pytest.raises(ValueError, match="no official split"):
@@ -66,6 +66,7 @@ def test_the_hold_out_is_a_stratified_third():
     np.testing.assert_array_equal(np.sort(np.concatenate([fit, held])), np.arange(99))
 
 
+@pytest.mark.papers_data
 def test_of_letter_a_new_fortieth_of_each_class_for_each_fold():
     data = load("letter")
     drawn = [np.sort(np.concatenate(LAMALVQ_TABLES.split(data, fold, seed=0))) for fold in (0, 1)]

@@ -7,6 +7,7 @@ from reproduction.datasets import load
 from reproduction.report import provenance, table, write_section
 
 
+@pytest.mark.papers_data
 def test_data_sets_are_read_from_the_folder():
     data = load("vehicle")
     assert data.X.shape == (846, 18)

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -39,7 +40,7 @@ COARSE = LOGM_SMALL.changed(
 
 
 def small(**fields):
-    experiment = replace(paper("logm").experiments[0], protocol=COARSE, datasets=("hepatitis", "iris"))
+    experiment = replace(paper("logm").experiments[0], protocol=COARSE, datasets=("wine", "iris"))
     return replace(experiment, **fields)
 
 
@@ -105,7 +106,7 @@ def test_rows_do_not_depend_on_what_runs_beside_them(tmp_path):
     parts = [
         run(small(), tmp_path / "parts.csv", datasets=[name], methods=[method], jobs=1, resume=True)
         for method in methods
-        for name in ("iris", "hepatitis")
+        for name in ("iris", "wine")
     ]
     one_by_one = [row for rows in parts for row in rows]
     keyed = [{(r["dataset"], r["method"], r["fold"]): r["value"] for r in rows} for rows in (whole, one_by_one)]
@@ -124,8 +125,12 @@ def test_killed_half_way_and_resumed_is_the_same_run(tmp_path):
         "run(small(), Path(sys.argv[1]), methods=['LOGM', 'SVM'], jobs=2, watch=lambda u, s: time.sleep(0.05))\n"
     )
     path = tmp_path / "rows.csv"
-    here = os.path.dirname(__file__)
-    process = subprocess.Popen([sys.executable, "-c", code, str(path)], start_new_session=True, cwd=here)
+    here = Path(__file__).parent
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, str(path)],
+        start_new_session=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (here, here.parents[1])))},
+    )
     end = time.monotonic() + 90
     while (not path.exists() or len(path.read_bytes().splitlines()) < 4) and time.monotonic() < end:
         time.sleep(0.01)
@@ -253,6 +258,7 @@ def test_the_logm_protocol_tunes_inside_the_training_part():
     assert len(list(logm.settings_of("k-means", LOGM_SMALL.grid))) == 5
 
 
+@pytest.mark.papers_data
 def test_diabetes_is_pima_in_other_folds():
     folds = [logm._Fold(Unit(COARSE, name, "LOGM", 0, 0, 0)) for name in ("pima", "diabetes")]
     assert len(folds[0].X_test) == len(folds[1].X_test)

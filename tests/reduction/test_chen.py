@@ -9,7 +9,7 @@ from sklearn.datasets import make_blobs
 from protolearn import ChenCondensing
 from protolearn.data import TrainingSet
 from protolearn.reduction.chen import farthest_pair, split_blocks
-from reproduction.datasets import load
+from samples import SAMPLES
 
 
 def reference_blocks(X, y, wanted):
@@ -47,29 +47,29 @@ def test_exact_diameter_and_its_bound(seed, d):
 
 @pytest.mark.parametrize("exact", [True, False, None])
 def test_number_of_prototypes_majority_and_centroid(exact):
-    data = load("vehicle")
-    fitted = ChenCondensing(5, exact_diameter=exact).fit(data.X, data.y)
+    X, y = SAMPLES["overlapping"]()
+    fitted = ChenCondensing(5, exact_diameter=exact).fit(X, y)
     assert len(fitted.prototypes_) == 5 * 4
     for number, (position, label) in enumerate(zip(fitted.prototypes_, fitted.prototype_labels_, strict=True)):
         rows = fitted.sample_prototypes_ == number
-        np.testing.assert_allclose(position, data.X[rows].mean(axis=0))
-        names, counts = np.unique(data.y[rows], return_counts=True)
+        np.testing.assert_allclose(position, X[rows].mean(axis=0))
+        names, counts = np.unique(y[rows], return_counts=True)
         assert label == names[counts.argmax()]
 
 
 def test_one_prototype_for_each_class_of_a_block():
-    data = load("vehicle")
-    fitted = ChenCondensing(5, centroids="class").fit(data.X, data.y)
+    X, y = SAMPLES["overlapping"]()
+    fitted = ChenCondensing(5, centroids="class").fit(X, y)
     assert 20 <= len(fitted.prototypes_) < 20 + 4
-    assert set(fitted.prototype_labels_) == set(data.y)
+    assert set(fitted.prototype_labels_) == set(y)
     for number, label in enumerate(fitted.prototype_labels_):
-        assert set(data.y[fitted.sample_prototypes_ == number]) == {label}
+        assert set(y[fitted.sample_prototypes_ == number]) == {label}
 
 
 def test_none_splits_until_every_block_holds_one_class():
-    data = load("iris")
-    fitted = ChenCondensing(None).fit(data.X, data.y)
-    np.testing.assert_array_equal(fitted.prototype_labels_[fitted.sample_prototypes_], data.y)
+    X, y = SAMPLES["iris"]()
+    fitted = ChenCondensing(None).fit(X, y)
+    np.testing.assert_array_equal(fitted.prototype_labels_[fitted.sample_prototypes_], y)
     assert 0.5 < fitted.reduction_ < 1
 
 
@@ -101,11 +101,11 @@ def test_a_class_without_a_prototype_is_named():
 
 
 def test_sparse_and_float32_agree_with_dense_float64():
-    data = load("vehicle")
-    whole = ChenCondensing(3).fit(data.X, data.y)
-    thin = ChenCondensing(3).fit(sparse.csr_array(data.X), data.y)
+    X, y = SAMPLES["overlapping"]()
+    whole = ChenCondensing(3).fit(X, y)
+    thin = ChenCondensing(3).fit(sparse.csr_array(X), y)
     np.testing.assert_array_equal(thin.sample_prototypes_, whole.sample_prototypes_)
-    short = ChenCondensing(3).fit(data.X.astype(np.float32), data.y)
+    short = ChenCondensing(3).fit(X.astype(np.float32), y)
     assert short.prototypes_.dtype == np.float32
     np.testing.assert_allclose(short.prototypes_, whole.prototypes_, rtol=1e-5)
 

@@ -10,9 +10,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from protolearn import HartCondensing, WilsonEditing
 from protolearn.data import TrainingSet
 from protolearn.reduction.hart import consistent_subset
-from reproduction.datasets import load
-
-DATA_SETS = ["breast", "glass", "heart", "iris", "liver", "pima", "sonar", "vehicle", "vowel", "wine"]
+from samples import SAMPLES
 
 
 def textbook(X, y):
@@ -50,19 +48,20 @@ def test_float32_only_passes_over_what_float64_would(moved, scale):
     assert list(found) == textbook(X, y)
 
 
-@pytest.mark.parametrize("name", DATA_SETS)
+@pytest.mark.parametrize("name", SAMPLES)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("shuffle", [False, True])
 def test_gets_its_whole_training_set_right(name, dtype, shuffle):
-    data = load(name, dtype)
-    fitted = HartCondensing(shuffle=shuffle, random_state=0).fit(data.X, data.y)
-    wrong = np.flatnonzero(fitted.predict(data.X) != data.y)
+    X, y = SAMPLES[name]()
+    X = X.astype(dtype)
+    fitted = HartCondensing(shuffle=shuffle, random_state=0).fit(X, y)
+    wrong = np.flatnonzero(fitted.predict(X) != y)
     # Equal rows of two classes cannot both be right.
-    twins = [(data.X[row] == data.X).all(axis=1) & (data.y != data.y[row]) for row in wrong]
+    twins = [(X[row] == X).all(axis=1) & (y != y[row]) for row in wrong]
     assert all(twin.any() for twin in twins)
     assert 0 < fitted.reduction_ < 1
-    own = KNeighborsClassifier(1).fit(data.X[fitted.sample_indices_], data.y[fitted.sample_indices_])
-    assert own.score(data.X, data.y) >= 1 - len(wrong) / len(data.y) - 1e-12
+    own = KNeighborsClassifier(1).fit(X[fitted.sample_indices_], y[fitted.sample_indices_])
+    assert own.score(X, y) >= 1 - len(wrong) / len(y) - 1e-12
 
 
 def test_digits_where_imbalanced_learn_gets_88_percent():
@@ -93,12 +92,12 @@ def test_equal_rows_of_two_classes_with_a_draw_get_the_first():
 
 
 def test_editing_first_keeps_a_consistent_part_of_the_edited_set():
-    data = load("pima")
-    edited = WilsonEditing(3).fit(data.X, data.y).sample_indices_
-    fitted = HartCondensing(edit_neighbors=3).fit(data.X, data.y)
+    X, y = SAMPLES["with a constant"]()
+    edited = WilsonEditing(3).fit(X, y).sample_indices_
+    fitted = HartCondensing(edit_neighbors=3).fit(X, y)
     assert set(fitted.sample_indices_) <= set(edited)
-    assert fitted.score(data.X[edited], data.y[edited]) == 1.0
-    assert fitted.reduction_ > HartCondensing().fit(data.X, data.y).reduction_ + 0.2
+    assert fitted.score(X[edited], y[edited]) == 1.0
+    assert fitted.reduction_ > HartCondensing().fit(X, y).reduction_ + 0.2
 
 
 def test_orders_differ_by_the_seed_only():

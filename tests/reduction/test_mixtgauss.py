@@ -8,18 +8,15 @@ from sklearn.mixture import GaussianMixture
 from protolearn import MixtGauss
 from protolearn.data import TrainingSet
 from protolearn.reduction.mixtures import MixtureStart, class_accuracies, class_data, em_step, fit_one, log_likelihood
-from reproduction.datasets import load
-
-DATA_SETS = ["breast", "glass", "heart", "liver", "pima", "vehicle", "vowel", "wine", "phoneme", "satimage", "texture"]
+from samples import SAMPLES
 
 
 def training_set(name):
-    data = load(name)
-    codes = np.unique(data.y, return_inverse=True)[1]
-    return TrainingSet(data.X, codes, None, codes.max() + 1)
+    X, y = SAMPLES[name]()
+    return TrainingSet(X, y, None, y.max() + 1)
 
 
-@pytest.mark.parametrize("name", DATA_SETS[:8])
+@pytest.mark.parametrize("name", SAMPLES)
 @pytest.mark.parametrize("start", [MixtureStart(), MixtureStart(literal_variance=True), MixtureStart(disturbance=0.5)])
 def test_likelihood_never_falls(name, start):
     data = training_set(name)
@@ -55,11 +52,11 @@ def test_converges_to_the_mixture_of_scikit_learn():
     assert curve[-1] / len(X) == pytest.approx(peer.score(X), abs=1e-6)
 
 
-@pytest.mark.parametrize("name", DATA_SETS)
+@pytest.mark.parametrize("name", SAMPLES)
 @pytest.mark.parametrize("n_prototypes", [3, 5])
 @pytest.mark.parametrize("stopping", ["accuracy", "likelihood"])
 def test_no_empty_or_collapsed_component(name, n_prototypes, stopping):
-    data = load(name)
+    data = training_set(name)
     fitted = MixtGauss(n_prototypes, stopping=stopping, max_iter=30, random_state=0).fit(data.X, data.y)
     codes = np.searchsorted(fitted.classes_, fitted.prototype_labels_)
     samples = fitted.priors_ * fitted.class_prior_[codes] * len(data.y)
@@ -87,7 +84,7 @@ def test_classes_of_one_sample_and_of_equal_samples(stopping, n_prototypes):
 
 
 def test_a_constant_feature_changes_nothing():
-    data = load("wine")
+    data = training_set("wine")
     with_constant = np.column_stack([data.X, np.full(len(data.y), 7.0)])
     for rule in ("prototypes", "mixture"):
         plain = MixtGauss(1, classify_by=rule, random_state=0).fit(data.X, data.y)
@@ -95,7 +92,7 @@ def test_a_constant_feature_changes_nothing():
         np.testing.assert_array_equal(plain.predict(data.X), other.predict(with_constant))
 
 
-@pytest.mark.parametrize("name", DATA_SETS[:8])
+@pytest.mark.parametrize("name", SAMPLES)
 def test_the_repaired_roll_back_never_ends_below_its_start(name):
     data = training_set(name)
     fitted = MixtGauss(3, random_state=0).fit(data.X, data.y)
@@ -107,7 +104,7 @@ def test_the_repaired_roll_back_never_ends_below_its_start(name):
 def test_printed_roll_back_lets_a_rejected_step_pass():
     """A8: as printed, some run ends in a state that 1-NN gets wrong more often than one it had."""
     below = 0
-    for name in DATA_SETS[:8]:
+    for name in SAMPLES:
         data = training_set(name)
         for seed in range(3):
             fitted = MixtGauss(3, stopping="algorithm1", random_state=seed).fit(data.X, data.y)
@@ -116,7 +113,7 @@ def test_printed_roll_back_lets_a_rejected_step_pass():
 
 
 def test_class_accuracies_are_those_of_predict():
-    data = training_set("vehicle")
+    data = training_set("overlapping")
     fitted = MixtGauss(3, random_state=0).fit(data.X, data.y)
     parts = class_data(data)
     start = MixtureStart()
@@ -129,7 +126,7 @@ def test_class_accuracies_are_those_of_predict():
 
 
 def test_start_does_not_depend_on_the_unit_unless_printed_so():
-    data = load("wine")
+    data = training_set("wine")
     for literal, same in ((False, True), (True, False)):
         option = {"literal_variance": literal, "stopping": "likelihood", "max_iter": 5, "random_state": 0}
         one = MixtGauss(3, **option).fit(data.X, data.y)
@@ -145,7 +142,7 @@ def test_bic_finds_the_number_of_clusters_of_each_class():
 
 
 def test_numbers_by_class_and_by_share():
-    data = load("wine")
+    data = training_set("wine")
     numbers = {name: n for n, name in enumerate(np.unique(data.y).tolist(), start=2)}
     fitted = MixtGauss(numbers, random_state=0).fit(data.X, data.y)
     assert dict(zip(*np.unique(fitted.prototype_labels_, return_counts=True), strict=True)) == numbers
@@ -153,7 +150,7 @@ def test_numbers_by_class_and_by_share():
 
 
 def test_mixture_rule_is_bayes_rule():
-    data = load("wine")
+    data = training_set("wine")
     fitted = MixtGauss(1, stopping="likelihood", classify_by="mixture").fit(data.X, data.y)
     joint = np.empty((len(data.y), 3))
     for code, name in enumerate(fitted.classes_):

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from protolearn.core.prototypes import PrototypeSet
-from protolearn.estimators.prediction import NearestPrototypeMixin
 from protolearn.explain.border import Surroundings, forms
+from protolearn.explain.inputs import check_explainable
 from protolearn.explain.measured import MeasuredSurroundings
 from protolearn.explain.units import Units, units_of
 from protolearn.metrics import Metric
@@ -101,7 +101,7 @@ def explain(model: Any, rows: Any) -> list[Explanation]:
     (2, 1, ['petal length (cm)', 'petal width (cm)'])
     """
     units, classifier = units_of(model)
-    _check_explainable(classifier)
+    check_explainable(classifier)
     codes = np.searchsorted(classifier.classes_, model.predict(rows))
     Z = units.features(rows)
     cells = units.cells(rows, Z)
@@ -138,7 +138,7 @@ def certainty(model: Any, rows: Any) -> np.ndarray:
     certainty : ndarray of shape (n_rows,)
     """
     units, classifier = units_of(model)
-    _check_explainable(classifier)
+    check_explainable(classifier)
     prepared = rows if units.before is None else units.before.transform(rows)
     D = np.sort(classifier._class_distances(prepared), axis=1)
     own, rival = D[:, 0], D[:, 1]
@@ -146,15 +146,6 @@ def certainty(model: Any, rows: Any) -> np.ndarray:
     with np.errstate(invalid="ignore"):
         relative = np.where(np.isinf(rival), 1.0, (rival - own) / np.where(total > 0, total, 1.0))
     return relative
-
-
-def _check_explainable(classifier: Any) -> None:
-    if not isinstance(classifier, NearestPrototypeMixin):
-        raise ValueError(
-            f"Only classifiers of protolearn have prototypes to explain by; got {type(classifier).__name__}."
-        )
-    if getattr(classifier, "classify_by", "prototypes") != "prototypes":
-        raise ValueError('This model decides by densities; explanations need classify_by="prototypes".')
 
 
 class _Decision:
