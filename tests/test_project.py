@@ -14,6 +14,7 @@ import protolearn
 from protolearn.core.jit import Kernel
 from protolearn.core.registry import Registry
 from protolearn.estimators.documentation import PARAMETERS
+from protolearn.estimators.prediction import NearestPrototypeMixin
 from protolearn.losses import LOSSES
 from protolearn.metrics import METRICS
 
@@ -43,7 +44,29 @@ def test_every_parameter_is_documented(name):
     for parameter in inspect.signature(estimator).parameters:
         assert f"    {parameter} : " in estimator.__doc__
     assert "Examples" in estimator.__doc__
-    assert hasattr(estimator, "predict") == ("prototypes_" in estimator.__doc__)
+    assert issubclass(estimator, NearestPrototypeMixin) == ("    prototypes_ : " in estimator.__doc__)
+
+
+# Attributes that a fit may leave out.
+SOMETIMES = {
+    "feature_names_in_",  # of a data frame
+    "relevances_",  # of a relevance metric
+    "omega_",  # of an omega metric
+    "cv_scores_",  # with "auto"
+}
+
+
+@pytest.mark.parametrize("name", protolearn.__all__)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_every_fitted_attribute_is_documented(name, iris):
+    estimator = getattr(protolearn, name)
+    settings = {"time_limit": 5} if "time_limit" in inspect.signature(estimator).parameters else {}
+    fitted = estimator(**settings).fit(*iris)
+    section = estimator.__doc__.partition("    Attributes\n")[2].partition("    Examples\n")[0]
+    documented = {name for line in re.findall(r"(?m)^    (\w[\w, ]*) :", section) for name in line.split(", ")}
+    there = {found for found in dir(fitted) if re.fullmatch(r"[a-z]\w*[a-z0-9]_", found) and hasattr(fitted, found)}
+    assert there <= documented
+    assert documented - there <= SOMETIMES
 
 
 def test_every_text_is_used():

@@ -232,7 +232,8 @@ LEARNED_ATTRIBUTES = """    loss_curve_ : list
         Mean loss of each epoch; for a rule without a loss, the share of samples that it found on the wrong side.
     n_iter_ : int
         Epochs run.
-    relevances_ : array, with a relevance metric only
+"""
+LEARNED_METRIC = """    relevances_ : array, with a relevance metric only
         Weights of the features: one vector, or one for each class or prototype.
     omega_ : array, with an omega metric only
         The learned map: one matrix, or one for each class or prototype.
@@ -257,6 +258,7 @@ def documented(estimator: Estimator) -> Estimator:
         lines += [f"    {name} : {kind}, default={_shown(parameter.default)}", indent(dedent(rest), " " * 8)]
     head, _, examples = (estimator.__doc__ or "").partition("    Examples\n")
     learned = LEARNED_ATTRIBUTES if hasattr(estimator, "partial_fit") else ""
+    learned += LEARNED_METRIC if learned and "metric" in inspect.signature(estimator).parameters else ""
     learned += getattr(estimator, "_attribute_texts", "")
     body = head + "\n".join(lines) + "\n" + ATTRIBUTES + learned
     estimator.__doc__ = body + ("\n    Examples\n" + examples if examples else "")

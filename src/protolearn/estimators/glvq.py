@@ -86,6 +86,10 @@ class GRLVQ(LearningClassifier):
     0.98
     """
 
+    _attribute_texts = """    relevances_ : array of shape (n_features,)
+        The weights of the features.
+"""
+
     @stores_parameters
     def __init__(
         self,
@@ -138,6 +142,10 @@ class GMLVQ(LearningClassifier):
     >>> round(GMLVQ(n_prototypes=1, random_state=0).fit(X, y).score(X, y), 3)
     0.987
     """
+
+    _attribute_texts = """    omega_ : array of shape (n_components, n_features)
+        The learned map.
+"""
 
     @stores_parameters
     def __init__(
@@ -209,6 +217,10 @@ class LGMLVQ(LearningClassifier):
     >>> round(LGMLVQ(n_prototypes=1, random_state=0).fit(X, y).score(X, y), 3)
     0.993
     """
+
+    _attribute_texts = """    omega_ : array of shape (n_classes or n_prototypes, n_components, n_features)
+        The learned map of each class or of each prototype.
+"""
 
     @stores_parameters
     def __init__(

@@ -75,6 +75,18 @@ class LaMaLVQ(PrototypeBase):
     True
     """
 
+    _attribute_texts = """    omega_ : array of shape (n_features, n_features), or one for each class or prototype
+        The learned map.
+    margin_ : float
+        The margin as a squared distance.
+    history_ : object
+        Lists with one entry a round: error, cost, n_invaders, metric and others, as the thesis plots them.
+    loss_curve_ : list
+        The cost after the metric solve of each round.
+    n_iter_ : int
+        Rounds run.
+"""
+
     _parameter_texts = {
         "version": """{"pattern", "prototype"}
         What the metric is learned from. "pattern": targets and invaders of a prototype are the samples around it,

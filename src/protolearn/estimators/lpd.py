@@ -58,7 +58,9 @@ class LPD(KeepingClassifier):
         "tol": "lpd_tol",
     }
 
-    _attribute_texts = """    weights_ : array of shape (n_prototypes, n_features)
+    _attribute_texts = """    relevances_ : array of shape (n_prototypes, n_features)
+        The weights of the features for each prototype: their squares w^2.
+    weights_ : array of shape (n_prototypes, n_features)
         The weights w of each prototype; `relevances_` holds their squares.
     weights_start_ : {"ones", "inverse_std"}
         Where the weights started.

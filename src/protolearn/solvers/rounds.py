@@ -113,5 +113,7 @@ def _same(prototypes: PrototypeSet) -> PrototypeSet:
 
 SOLVERS.add(
     "online",
-    Solver(online, "one sample at a time, as in the papers", solve_blocks=rounds, by_sample=True, rate_factors=True),
+    Solver(
+        online, "one sample at a time, as most of the papers do", solve_blocks=rounds, by_sample=True, rate_factors=True
+    ),
 )
