@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from protolearn.report.lama_plots import draw_matrices, draw_rounds
 from reproduction.lamalvq_curves import CURVES, SETS, SETTINGS, TITLES, WITHOUT_SOLVES, Results
 from reproduction.lamalvq_findings import FINDINGS
+from reproduction.lamalvq_plots import draw_matrices, draw_rounds
 from reproduction.report import Block, Drawing, Sheet
 
 if TYPE_CHECKING:

@@ -232,7 +232,7 @@ def main() -> None:
     text = report(read(options.rows))
     print(text)
     if options.docs:
-        from protolearn.report.size_plot import plot_sizes
+        from reproduction.size_plot import plot_sizes
 
         write_section(options.docs / "export.md", "size", text + "\n\n" + provenance(COMMAND))
         plot_sizes(read(options.rows), options.docs / "figures" / "size.png", SETS, PUBLISHED)

@@ -5,8 +5,8 @@ import pytest
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
-from protolearn.report.size_plot import plot_sizes
 from reproduction import size
+from reproduction.size_plot import plot_sizes
 
 
 @pytest.fixture
