@@ -3,6 +3,7 @@
 python -m benchmarks                          the cases
 python -m benchmarks train --peers            one of them, beside libraries that need environments of their own
 python -m benchmarks train --only GLVQ,svm    some parts of it; the others keep their older figures
+python -m benchmarks accuracy --help          accuracy beside what people use instead, on tables chosen before looking
 
 What docs/speed.md shows is made with `--out benchmarks/results --docs docs`.
 """
@@ -21,6 +22,8 @@ from benchmarks.measurements import RATIO_HEADER, by_machine, read
 
 PEERS = {"sklvq", "sklearn-lvq", "prototorch", "pylmnn", "metric-learn"}
 CASES = ("train", "predict", "start", "memory", "scale", "reduction", "metric")
+# Cases that measure something else than speed have a command line of their own.
+APART = {"accuracy": "benchmarks.accuracy.run"}
 
 
 def case(name: str) -> Case:
@@ -52,6 +55,9 @@ def parser() -> argparse.ArgumentParser:
 
 def main(arguments: list[str] | None = None) -> int:
     """Run a case: its CSV file, its plot, its section; 1 where a wanted figure is missed."""
+    arguments = sys.argv[1:] if arguments is None else arguments
+    if arguments[:1] and arguments[0] in APART:
+        return import_module(APART[arguments[0]]).main(arguments[1:])
     options = parser().parse_args(arguments)
     if options.case is None:
         for name in CASES:
