@@ -1,5 +1,6 @@
 """predict, explain, methods, completion; what commands print on a terminal and elsewhere."""
 
+import csv
 import io
 import json
 import os
@@ -166,3 +167,15 @@ def test_mutated_tables_and_models_end_in_a_sentence_or_a_result(shop, capsys):
         Path("model.json").write_bytes(mutated(sound, rng))
         assert run("predict", "model.json", shop) == (0 if Path("model.json").read_bytes() == sound else 1)
     assert "Traceback" not in capsys.readouterr().err
+
+
+def test_a_class_named_like_a_formula_is_a_text_to_a_spreadsheet(tmp_path, capsys):
+    names = ['=HYPERLINK("http://x")', "-1", "@home", "plain"]
+    X = np.repeat(10.0 * np.eye(4), 5, axis=0) + np.random.default_rng(0).normal(size=(20, 4))
+    model = protolearn.NearestPrototype().fit(X, np.repeat(names, 5))
+    protolearn.save(model, tmp_path / "m.json")
+    np.savetxt(tmp_path / "rows.csv", X, delimiter=",", header="a,b,c,d", comments="")
+    assert run("predict", tmp_path / "m.json", tmp_path / "rows.csv", "--proba") == 0
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert [row["prediction"] for row in rows[::5]] == ["'" + names[0], "-1", "'@home", "plain"]
+    assert [name for name in rows[0] if name.startswith("p_")] == [f"p_{name}" for name in sorted(names)]

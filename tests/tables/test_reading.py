@@ -5,6 +5,7 @@ import gzip
 import io
 import lzma
 import sys
+import tracemalloc
 
 import numpy as np
 import polars as pl
@@ -222,3 +223,35 @@ def test_100_mutated_files_of_other_formats(name, tmp_path):
         except TableError:
             refused += 1
     assert refused > 10
+
+
+@pytest.mark.parametrize(
+    ("suffix", "compress"),
+    [
+        ("gz", gzip.compress),
+        ("bz2", bz2.compress),
+        ("xz", lzma.compress),
+        ("zst", lambda data: pyarrow.compress(data, codec="zstd", asbytes=True)),
+    ],
+)
+def test_a_small_file_that_unpacks_to_a_large_one_is_refused(suffix, compress, tmp_path):
+    path = tmp_path / f"t.csv.{suffix}"
+    path.write_bytes(compress(b"a,b\n" + b"1,2\n" * (5 << 20)))
+    assert path.stat().st_size < 100_000
+    tracemalloc.start()
+    with pytest.raises(TableError, match=r"unpacks to more than 16 MB; unpack it first"):
+        read_table(path)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 100 << 20
+
+
+def test_arrays_that_unpack_to_large_ones_are_refused(tmp_path):
+    np.savez_compressed(tmp_path / "t.npz", X=np.zeros((3 << 20, 1)), y=np.zeros(3 << 20))
+    with pytest.raises(TableError, match=r"t.npz unpacks to more than 16 MB"):
+        read_table(tmp_path / "t.npz")
+
+
+def test_what_compresses_well_and_is_small_is_read(tmp_path):
+    (tmp_path / "t.csv.gz").write_bytes(gzip.compress(b"a,b\n" + b"1,2\n" * 100_000))
+    assert read_table(tmp_path / "t.csv.gz").shape == (100_000, 2)

@@ -6,6 +6,7 @@ import argparse
 import csv
 import io
 import sys
+from typing import Any
 
 from protolearn.cli import UsageError
 from protolearn.cli.console import note, notes
@@ -69,7 +70,8 @@ def run(options: argparse.Namespace) -> int:
 
 def _columns(model, rows, options: argparse.Namespace) -> tuple[dict[str, list], int | None]:
     labels = model.predict(rows)
-    columns: dict[str, list] = {"row": list(range(1, len(labels) + 1)), "prediction": labels.tolist()}
+    predictions = [no_formula(label) for label in labels.tolist()]
+    columns: dict[str, list] = {"row": list(range(1, len(labels) + 1)), "prediction": predictions}
     rejected = None
     if options.reject is not None:
         from protolearn.explain import certainty
@@ -84,6 +86,17 @@ def _columns(model, rows, options: argparse.Namespace) -> tuple[dict[str, list],
         for label, values in zip(model.classes_.tolist(), probabilities.T, strict=True):
             columns[f"p_{label}"] = [f"{value:.6f}" for value in values]
     return columns, rejected
+
+
+def no_formula(label: Any) -> Any:
+    """A label that no spreadsheet takes for a formula: a text that begins like one gets an apostrophe before it."""
+    if not isinstance(label, str) or not label.startswith(("=", "+", "-", "@", "\t", "\r")):
+        return label
+    try:
+        float(label)
+    except ValueError:
+        return f"'{label}"
+    return label
 
 
 def _note_unknown(model, rows) -> None:

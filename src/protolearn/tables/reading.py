@@ -11,9 +11,11 @@ import gzip
 import lzma
 import re
 import sys
+import zipfile
 import zlib
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from functools import partial
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +36,8 @@ _COMPRESSED = {"gz": "gz", "bz2": "bz2", "xz": "xz", "zst": "zst"}
 _MAGIC = {b"\x1f\x8b": "gz", b"BZh": "bz2", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zst"}
 # A dense table of this many numbers takes 4 GB.
 _MOST_NUMBERS = 500_000_000
+# Tables shrink by compression to a half or to a fiftieth; what unpacks to more is made to fill memory, or rare.
+_UNPACKED_ALWAYS, _UNPACKED_TIMES, _UNPACKED_MOST = 16 << 20, 50, 2 << 30
 
 
 def read_table(
@@ -102,23 +106,45 @@ def _decompressed(data: bytes, name: str) -> bytes:
     if kind is None and claimed is not None and data:
         raise TableError(f"{name} is not compressed as its name says; rename it, or compress it again.")
     try:
-        if kind == "zst":
-            return _from_zstd(data)
-        if kind == "gz":
-            return gzip.decompress(data)
-        if kind == "bz2":
-            return bz2.decompress(data)
-        return lzma.decompress(data) if kind == "xz" else data
+        if kind is None:
+            return data
+        limit = _most_unpacked(data)
+        unpacked = _UNPACKERS[kind](BytesIO(data)).read(limit + 1)
+    except TableError:
+        raise
     except (OSError, EOFError, ValueError, lzma.LZMAError, zlib.error) as error:
         raise TableError(f"{name} is damaged: it cannot be decompressed ({error}); fetch it again.") from None
+    _check_unpacked(len(unpacked), limit, name)
+    return unpacked
 
 
-def _from_zstd(data: bytes) -> bytes:
+def _most_unpacked(data: bytes) -> int:
+    """How many bytes a compressed file may unpack to."""
+    return min(max(_UNPACKED_TIMES * len(data), _UNPACKED_ALWAYS), _UNPACKED_MOST)
+
+
+def _check_unpacked(n_bytes: int, limit: int, name: str) -> None:
+    if n_bytes > limit:
+        raise TableError(
+            f"{name} unpacks to more than {limit >> 20} MB; unpack it first, look whether it is what you expect, and "
+            "give the unpacked file."
+        )
+
+
+def _zstd_stream(file: BytesIO) -> Any:
     try:
         import pyarrow
     except ImportError:
         raise TableError("Reading .zst files needs pyarrow: pip install pyarrow; or compress by gzip.") from None
-    return pyarrow.CompressedInputStream(pyarrow.BufferReader(data), "zstd").read()
+    return pyarrow.CompressedInputStream(file, "zstd")
+
+
+_UNPACKERS: dict[str, Callable[[BytesIO], Any]] = {
+    "gz": gzip.open,
+    "bz2": bz2.open,
+    "xz": lzma.open,
+    "zst": _zstd_stream,
+}
 
 
 def _format_of(name: str, data: bytes) -> str:
@@ -165,8 +191,6 @@ def _arff(polars: Any, data: bytes, name: str, header: bool, texts: Collection[s
 
 
 def _libsvm(polars: Any, data: bytes, name: str, header: bool, texts: Collection[str]) -> Any:
-    from io import BytesIO
-
     from sklearn.datasets import load_svmlight_file
 
     # Indices as they stand in the file, whether they begin at 0 or at 1: the same feature keeps its name in every file.
@@ -179,8 +203,8 @@ def _libsvm(polars: Any, data: bytes, name: str, header: bool, texts: Collection
 
 
 def _npz(polars: Any, data: bytes, name: str, header: bool, texts: Collection[str]) -> Any:
-    from io import BytesIO
-
+    with zipfile.ZipFile(BytesIO(data)) as parts:
+        _check_unpacked(sum(part.file_size for part in parts.infolist()), _most_unpacked(data), name)
     with np.load(BytesIO(data), allow_pickle=False) as file:
         arrays = dict(file)
     if "X" not in arrays:

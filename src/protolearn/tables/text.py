@@ -23,7 +23,8 @@ def parse_text(
 ) -> Any:
     """The table in a text file; columns in which every value spells a number hold numbers."""
     text = _decoded(data, name)
-    first = next((line for line in text.splitlines() if line.strip()), "")
+    # Line by line: a list of all lines would take more memory than the table.
+    first = next((line for line in io.StringIO(text) if line.strip()), "")
     separator = max(separators, key=first.count)
     names, n_rows = _checked_shape(text, separator, name, header)
     frame = polars.read_csv(
