@@ -25,6 +25,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "docstrings",
     "reference",
+    "flowchart",
 ]
 exclude_patterns = ["_templates", "results", "auto_examples/**/*.ipynb", "auto_examples/**/*.json"]
 nitpicky = True

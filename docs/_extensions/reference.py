@@ -88,7 +88,7 @@ def index() -> str:
     for room, heading, sentence, chosen in ROOMS:
         lines += [f"## {heading}: `protolearn.{room}`", "", sentence, ""]
         lines += listing(f"protolearn.{room}", public_names(room, chosen))
-    lines += ["```{toctree}", ":hidden:", "", "tags", "../papers", "../notation", "```", ""]
+    lines += ["```{toctree}", ":hidden:", "", "tags", "../papers", "```", ""]
     return "\n".join(lines)
 
 
