@@ -25,16 +25,16 @@ class Slow:
 @pytest.fixture
 def clock(monkeypatch):
     now = [0.0]
-    monkeypatch.setattr(timing.time, "perf_counter", lambda: now[0])
+    monkeypatch.setattr(timing, "_clock", lambda: now[0])
     return now
 
 
 @pytest.mark.parametrize("X", [np.zeros((7, 2)), pl.DataFrame({"a": range(7)})])
 def test_models_take_turns_and_the_least_counts(X, clock):
     calls = []
-    models = [Slow("a", 1e-5, calls, clock), Slow("b", 1e-2, calls, clock)]
-    assert timing.microseconds_a_row(models, X) == pytest.approx([5.0, 5000.0])
+    models = [Slow("a", 1e-5, calls, clock), Slow("b", 1e-3, calls, clock)]
+    assert timing.microseconds_a_row(models, X) == pytest.approx([5.0, 500.0])
     assert [name for name, _ in calls] == ["a", "b"] * (timing.TURNS + 1)
     assert {n for name, n in calls[2:] if name == "a"} == {timing.MOST_ROWS}
-    # A run of a slow model takes about a second: 50 rows at 20 milliseconds.
-    assert {n for name, n in calls[2:] if name == "b"} == {50}
+    # A run of a slow model takes a fifth of a second: 100 rows at 2 milliseconds in its first run.
+    assert {n for name, n in calls[2:] if name == "b"} == {100}

@@ -17,11 +17,12 @@ from sklearn.datasets import dump_svmlight_file
 
 import protolearn
 from protolearn.auto.tradeoff import TradeoffPoint, folds_of, smallest_within_one_error, walk_tradeoff
-from protolearn.cli import baselines, console, fit
+from protolearn.cli import console, fit, references
 from protolearn.cli.methods import METHODS
 from protolearn.tables import Preparation, read_table
 from shop import run, write_shop
 
+LOGM_1 = ("--method", "logm", "--prototypes", 1)
 NEW_PROCESS = """
 import sys, numpy as np, protolearn
 from protolearn.cli import main
@@ -38,12 +39,18 @@ def test_the_path_of_a_newcomer(shop, monkeypatch, capsys):
     in_memory = []
     monkeypatch.setattr(fit, "_save", lambda model, path: in_memory.append(model) or protolearn.save(model, path))
     report = ["--report", "report.html"] if find_spec("protolearn.report.report") else []
-    assert run("fit", shop, "--target", "bought", *report) == 0
+    assert run("fit", shop, "--target", "bought", "--one", *report) == 0
     assert Path("report.html").exists() == bool(report)
     captured = capsys.readouterr()
-    assert "1-NN on all 240 rows" in captured.out
-    assert "RBF SVM" in captured.out
-    assert "x smaller" in captured.out
+    for name in ("majority class", "-NN on all 240 rows", "logistic regression", "RBF SVM", "gradient boosting"):
+        assert name in captured.out
+    lines = captured.out.splitlines()
+    assert lines[0] == "240 rows to learn from, 60 to test on, 4 columns (2 numbers, 2 categories), 2 classes"
+    assert "-NN within the noise of 60 test rows (" in lines[-1]
+    assert lines[-1].startswith("As accurate as ")
+    assert "x smaller" in lines[-1]
+    if report:
+        assert lines[-1] in Path("report.html").read_text()
     assert captured.err == ""
 
     found = subprocess.run([sys.executable, "-c", NEW_PROCESS], capture_output=True, text=True, check=False)
@@ -61,24 +68,27 @@ def test_the_path_of_a_newcomer(shop, monkeypatch, capsys):
 
 
 def test_the_number_of_prototypes_is_chosen_and_said(shop, capsys):
-    assert run("fit", shop, "--target", "bought") == 0
+    assert run("fit", shop, "--target", "bought", "--method", "logm") == 0
     out = capsys.readouterr().out
-    taken = next(line for line in out.splitlines() if line.endswith("taken"))
+    taken = next(line for line in out.splitlines() if line.startswith("Taken: "))
     model = protolearn.load("model.json")
-    assert model[-1].n_prototypes == int(taken.split()[0])
+    assert model[-1].n_prototypes == int(taken.split()[1])
+    assert "prototypes  cross-validated accuracy\n  1 a class  0." in out
     assert f"LOGM, {len(model[-1].prototypes_)} prototypes" in out
     assert model[-1].callback is None
 
 
 @pytest.mark.parametrize(("text", "number"), [("3", 3), ("5%", 0.05)])
 def test_numbers_of_prototypes(text, number, shop, capsys):
-    assert run("fit", shop, "--target", "bought", "--prototypes", text, "--out", "m.json") == 0
+    method = ("--method", "logm", "--prototypes", text)
+    assert run("fit", shop, "--target", "bought", *method, "--out", "m.json") == 0
     assert protolearn.load("m.json")[-1].n_prototypes == number
     assert "cross-validated" not in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_every_method(method, shop, capsys):
+def test_every_method(method, shop, monkeypatch, capsys):
+    monkeypatch.setattr(references, "REFERENCES", references.REFERENCES[:2])
     settings = ["--prototypes", "4"] if "n_prototypes" in getattr(protolearn, METHODS[method])().get_params() else []
     if method == "lamalvq":
         settings += ["--set", "rounds=2"]
@@ -93,7 +103,7 @@ def test_every_method(method, shop, capsys):
 
 def test_settings_of_the_method_and_of_the_preparation(shop, capsys):
     settings = "--set metric=relevance --set max_iter=7 --categories ordinal --scaling standard --drop owner --seed 5"
-    assert run("fit", shop, "--target", "bought", "--prototypes", 1, *settings.split()) == 0
+    assert run("fit", shop, "--target", "bought", "--method", "logm", "--prototypes", 1, *settings.split()) == 0
     prepare, classify = (step for _, step in protolearn.load("model.json").steps)
     assert (classify.metric, classify.max_iter, classify.random_state) == ("relevance", 7, 5)
     assert (prepare.categories, prepare.scaling) == ("ordinal", "standard")
@@ -102,13 +112,13 @@ def test_settings_of_the_method_and_of_the_preparation(shop, capsys):
 
 def test_the_same_seed_gives_the_same_file(shop, capsys):
     for name in ("a.json", "b.json"):
-        assert run("fit", shop, "--target", "bought", "--out", name) == 0
+        assert run("fit", shop, "--target", "bought", "--one", "--out", name) == 0
     assert Path("a.json").read_bytes() == Path("b.json").read_bytes()
 
 
 def test_a_test_file(shop, tmp_path, capsys):
     write_shop(tmp_path / "other.csv", n=80, seed=9)
-    assert run("fit", shop, "--target", "bought", "--prototypes", 1, "--test", "other.csv") == 0
+    assert run("fit", shop, "--target", "bought", *LOGM_1, "--test", "other.csv") == 0
     assert "300 rows to learn from, 80 to test on" in capsys.readouterr().out
     text = (tmp_path / "other.csv").read_text()
     (tmp_path / "other.csv").write_text(text.replace(",yes\n", ",maybe\n"))
@@ -119,16 +129,16 @@ def test_a_test_file(shop, tmp_path, capsys):
 def test_other_formats_and_standard_input(tmp_path, capsys, monkeypatch, iris):
     X, y = iris
     np.savez("iris.npz", X=X, y=y)
-    assert run("fit", "iris.npz", "--prototypes", 1) == 0
+    assert run("fit", "iris.npz", *LOGM_1) == 0
     dump_svmlight_file(X, y, "iris.svm", zero_based=False)
-    assert run("fit", "iris.svm", "--prototypes", 1, "--out", "svm.json") == 0
+    assert run("fit", "iris.svm", *LOGM_1, "--out", "svm.json") == 0
     Path("few.svm").write_text("0 1:5\n")
     capsys.readouterr()
     assert run("predict", "svm.json", "few.svm") == 0
     assert capsys.readouterr().out.startswith("row,prediction\n1,")
     pl.DataFrame({**{name: X[:, j] for j, name in enumerate("abcd")}, "kind": y}).write_parquet("iris.parquet")
     monkeypatch.setattr(sys, "stdin", type("Stdin", (), {"buffer": io.BytesIO(Path("iris.parquet").read_bytes())}))
-    assert run("fit", "-", "--target", "kind", "--prototypes", 1) == 0
+    assert run("fit", "-", "--target", "kind", *LOGM_1) == 0
 
 
 @pytest.mark.parametrize(
@@ -141,8 +151,27 @@ def test_other_formats_and_standard_input(tmp_path, capsys, monkeypatch, iris):
         ("fit shop.csv --target bought --drop price", 2, "has no column price"),
         ("fit shop.csv --target bought --out no/model.json", 2, "there is no folder no; make it first"),
         ("fit shop.csv --target bought --report no/r.html", 2, "there is no folder no; make it first"),
-        ("fit shop.csv --target bought --set colour=red", 2, "LOGM has no parameter 'colour'"),
-        ("fit shop.csv --target bought --set metric=odd", 1, "Unknown metric 'odd'"),
+        ("fit shop.csv --target bought --method logm --set colour=red", 2, "LOGM has no parameter 'colour'"),
+        ("fit shop.csv --target bought --method logm --set metric=odd", 1, "Unknown metric 'odd'"),
+        ("fit shop.csv --target bought --method lgom", 2, "there is no method 'lgom'; did you mean logm? `protolearn"),
+        ("fit shop.csv --target bought --method svm", 2, "there is no method 'svm'"),
+        (
+            "fit shop.csv --target bought --method hartcondensing --class-weight balanced",
+            2,
+            "HartCondensing does not weigh classes",
+        ),
+        (
+            "fit shop.csv --target bought --method logm --one",
+            2,
+            "--one is for the automatic choice; leave out --method",
+        ),
+        ("fit shop.csv --target bought --method logm --max-bytes 9", 2, "--max-bytes is for the automatic choice"),
+        ("fit shop.csv --target bought --prototypes 3", 2, "--prototypes is for one method; name it too"),
+        ("fit shop.csv --target bought --set a=3", 2, "--set is for one method; name it too"),
+        ("fit shop.csv --target bought --scaling minmax", 2, "--scaling is for one method; name it too"),
+        ("fit shop.csv --target bought --report r.html", 2, "one set of prototypes; add --one, or name a --method"),
+        ("fit shop.csv --target bought --keep price", 2, "shop.csv has no column price to keep; it has age"),
+        ("fit four.csv --target b", 2, "4 rows of 2 classes are too few to learn from some and to test on others"),
         ("fit shop.csv --target bought --method hartcondensing --prototypes 3", 2, "finds the number of prototypes"),
         ("fit shop.csv --target bought --missing refuse", 1, "Column income has no value"),
         ("fit shop.csv --target income", 2, "column income of shop.csv has no class in"),
@@ -151,7 +180,8 @@ def test_other_formats_and_standard_input(tmp_path, capsys, monkeypatch, iris):
         ("fit rare.csv --target b", 2, "class z has one row only, none to test on"),
         ("fit real.csv --target b", 2, "holds measurements (0.5, ...), not classes"),
         ("fit only.csv --target b", 2, "has no column but b"),
-        ("fit ids.csv --target b", 1, "Column a has 120 different texts"),
+        ("fit ids.csv --target b", 2, "ids.csv has nothing to learn from but what looks like an identifier: a; learn"),
+        ("fit ids.csv --target b --keep a", 1, "Column a has 120 different texts"),
         ("fit broken.csv --target b", 1, "broken.csv: line 3 has 1 fields"),
         ("predict no.json shop.csv", 2, "there is no file no.json"),
         ("predict shop.csv shop.csv", 1, "shop.csv is cut off or is no model file"),
@@ -161,6 +191,7 @@ def test_other_formats_and_standard_input(tmp_path, capsys, monkeypatch, iris):
 def test_mistakes_get_one_sentence(arguments, code, message, shop, capsys):
     Path("one.csv").write_text("a,b\n1,x\n2,x\n")
     Path("few.csv").write_text("a,b\n1,x\n2,y\n3,z\n")
+    Path("four.csv").write_text("a,b\n1,x\n2,y\n3,x\n4,y\n")
     Path("rare.csv").write_text("a,b\n" + "1,x\n2,y\n" * 9 + "3,z\n")
     Path("real.csv").write_text("a,b\n1,0.5\n2,0.7\n")
     Path("only.csv").write_text("b\nx\ny\nx\ny\n")
@@ -182,7 +213,8 @@ def test_mistakes_get_one_sentence(arguments, code, message, shop, capsys):
         "fit shop.csv --target bought --prototypes some",
         "fit shop.csv --target bought --test-size 2",
         "fit shop.csv --target bought --test-size much",
-        "fit shop.csv --target bought --method svm",
+        "fit shop.csv --target bought --max-bytes 0",
+        "fit shop.csv --target bought --time-limit long",
         "predict m.json shop.csv --reject 2",
         "predict m.json shop.csv --reject much",
     ],
@@ -199,8 +231,8 @@ def interrupting(monkeypatch, when):
     seen = {"advances": 0}
     advance = console.Progress.advance
 
-    def counted(self, amount=1.0):
-        advance(self, amount)
+    def counted(self, amount=1.0, left=""):
+        advance(self, amount, left)
         seen["advances"] += 1
         if seen["advances"] == when:
             signal.raise_signal(signal.SIGINT)
@@ -210,7 +242,8 @@ def interrupting(monkeypatch, when):
 
 def test_ctrl_c_while_learning_saves_what_is_learned(shop, monkeypatch, capsys):
     interrupting(monkeypatch, 5)
-    assert run("fit", shop, "--target", "bought", "--prototypes", 2, "--set", "max_iter=1000") == 1
+    settings = ("--method", "logm", "--prototypes", 2, "--set", "max_iter=1000")
+    assert run("fit", shop, "--target", "bought", *settings) == 1
     assert "Interrupted: what was learned until then is in model.json" in capsys.readouterr().out
     model = protolearn.load("model.json")
     assert model[-1].n_iter_ < 20
@@ -219,15 +252,28 @@ def test_ctrl_c_while_learning_saves_what_is_learned(shop, monkeypatch, capsys):
 
 def test_ctrl_c_on_the_walk_takes_the_best_until_then(shop, monkeypatch, capsys):
     interrupting(monkeypatch, 7)
-    assert run("fit", shop, "--target", "bought") == 1
+    assert run("fit", shop, "--target", "bought", "--method", "logm") == 1
     captured = capsys.readouterr()
     assert "learning with the best number of prototypes until then" in captured.err
     assert protolearn.load("model.json")[-1].n_prototypes == 1
 
 
-@pytest.mark.parametrize("settings", [[], ["--prototypes", "2", "--method", "lamalvq"]])
-def test_ctrl_c_before_there_is_anything(settings, shop, monkeypatch, capsys):
-    if settings:
+def test_ctrl_c_on_the_race_takes_the_best_until_then(shop, monkeypatch, capsys):
+    interrupting(monkeypatch, 3)
+    assert run("fit", shop, "--target", "bought", "--one") == 1
+    captured = capsys.readouterr()
+    assert "Ctrl-C ended the race after" in captured.err
+    assert "Interrupted: what was learned until then is in model.json" in captured.out
+    assert protolearn.load("model.json").score(read_table(shop), read_table(shop)["bought"].to_numpy()) > 0.6
+
+
+@pytest.mark.parametrize("method", ["", "logm", "lamalvq"])
+def test_ctrl_c_before_there_is_anything(method, shop, monkeypatch, capsys):
+    settings = ["--method", method] if method else []
+    if not method:
+        monkeypatch.setattr(protolearn.AutoPrototypes, "fit", lambda *_: signal.raise_signal(signal.SIGINT))
+    elif method == "lamalvq":
+        settings += ["--prototypes", "2"]
         monkeypatch.setattr(protolearn.LaMaLVQ, "fit", lambda *_: signal.raise_signal(signal.SIGINT))
     else:
         interrupting(monkeypatch, 1)
@@ -237,8 +283,8 @@ def test_ctrl_c_before_there_is_anything(settings, shop, monkeypatch, capsys):
 
 
 def test_ctrl_c_while_comparing_leaves_the_whole_model(shop, monkeypatch, capsys):
-    monkeypatch.setattr(baselines, "support_vectors", lambda *_: signal.raise_signal(signal.SIGINT))
-    assert run("fit", shop, "--target", "bought", "--prototypes", 1) == 1
+    monkeypatch.setattr(references, "learned", lambda *_, **__: signal.raise_signal(signal.SIGINT))
+    assert run("fit", shop, "--target", "bought", *LOGM_1) == 1
     assert "Interrupted: the model is complete, in model.json" in capsys.readouterr().out
     assert protolearn.load("model.json")[-1].n_iter_ == 100
 
@@ -250,11 +296,12 @@ def test_a_report_is_asked_for_with_what_it_needs(shop, monkeypatch, capsys):
     module = types.ModuleType("protolearn.report.report")
     module.write_report = lambda path, *data, **tables: asked.update(path=path, data=data, **tables)
     monkeypatch.setitem(sys.modules, "protolearn.report.report", module)
-    assert run("fit", shop, "--target", "bought", "--report", "r.html") == 0
+    assert run("fit", shop, "--target", "bought", "--method", "logm", "--report", "r.html") == 0
+    assert capsys.readouterr().out.splitlines()[-1] == asked["verdict"]
     model, train, y_train, test, y_test = asked["data"]
     assert model.predict(test).shape == y_test.shape
     assert train.height == len(y_train) == 240
-    assert set(asked["table"][0]) == {"method", "accuracy", "numbers", "kilobytes", "microseconds"}
+    assert set(asked["table"][0]) >= {"method", "accuracy", "numbers", "kilobytes", "microseconds"}
     assert {"prototypes", "accuracy", "spread"} <= set(asked["tradeoff"][0])
     assert asked["path"] == "r.html"
 
@@ -263,12 +310,61 @@ def test_the_walk_stops_and_the_rule_of_one_standard_error(iris):
     X, y = iris
     folds = folds_of(X, y, Preparation(), seed=0)
     watched = []
-    points = list(walk_tradeoff(protolearn.LOGM(random_state=0), folds, watch=lambda: watched.append(1)))
-    assert len(watched) == 5 * len(points)
+    points = list(walk_tradeoff(protolearn.LOGM(random_state=0), folds, watch=lambda *one: watched.append(one)))
+    assert [one[:2] for one in watched] == [(point.per_class, left) for point in points for left in range(4, -1, -1)]
     assert [point.prototypes for point in points] == [3 * point.per_class for point in points]
     assert len(points) < 7
-    made = [TradeoffPoint(n, 3 * n, a, 0.01) for n, a in ((1, 0.90), (2, 0.95), (3, 0.96), (5, 0.958))]
-    assert smallest_within_one_error(made).per_class == 2
+
+
+def point(count, *scores):
+    return TradeoffPoint(count, 3 * count, float(np.mean(scores)), float(np.std(scores, ddof=1) / 2), scores)
+
+
+def test_an_error_of_the_best_alone_makes_few_no_better():
+    """The spread over the folds is large, and more prototypes are better on each fold by the same points."""
+    few, more = point(34, 0.70, 0.72, 0.74, 0.80), point(55, 0.71, 0.73, 0.75, 0.81)
+    assert more.accuracy - few.accuracy < more.spread
+    assert smallest_within_one_error([few, more]) is more
+    assert smallest_within_one_error([few, point(55, 0.70, 0.75, 0.74, 0.79)]) is few
+
+
+class Step:
+    """A classifier whose accuracy is what a table says for its number of prototypes."""
+
+    def __init__(self, n_prototypes=1, table=None):
+        self.n_prototypes, self.table = n_prototypes, table
+
+    def get_params(self, deep=True):
+        return {"n_prototypes": self.n_prototypes, "table": self.table}
+
+    def set_params(self, **params):
+        vars(self).update(params)
+        return self
+
+    def fit(self, X, y):
+        self.prototypes_ = np.zeros((self.n_prototypes, 1))
+        return self
+
+    def predict(self, X):
+        return self.table[self.n_prototypes] * np.ones(len(X))
+
+
+@pytest.mark.parametrize(
+    ("scores", "last"),
+    [
+        ((0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.96, 0.97, 0.98, 0.981, 0.982), 233),
+        ((0.5, 0.6, 0.6, 0.6, 0.9), 5),
+        ((0.5, 0.6, 0.6, 0.7, 0.7, 0.7), 13),
+    ],
+)
+def test_the_walk_goes_on_while_accuracy_rises(scores, last):
+    from protolearn.auto.tradeoff import COUNTS
+
+    table = dict(zip(COUNTS, [*scores, *[scores[-1]] * 20], strict=False))
+    X, y = np.zeros((1000, 1)), np.arange(1000) % 2
+    folds = [(X, y, X[:9], y[:9])] * 3
+    points = list(walk_tradeoff(Step(table=table), folds, score=lambda y, predicted: predicted[0]))
+    assert points[-1].per_class == last
 
 
 def test_a_table_with_one_row_a_class_has_no_folds():

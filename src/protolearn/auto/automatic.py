@@ -83,6 +83,8 @@ class AutoPrototypes(ClassifierMixin, BaseEstimator):
         Numbers that the model stores, with what its preparation keeps.
     size_bytes_ : int
         Four times as many.
+    stopped_by_ : str or None
+        What ended the race early: "time_limit", "Ctrl-C" or "callback".
     classes_, n_features_in_, feature_names_in_ : as everywhere in scikit-learn
 
     Examples
@@ -171,6 +173,7 @@ class AutoPrototypes(ClassifierMixin, BaseEstimator):
         else:
             chosen = choice(entries, problem, most)
         self._keep(problem, entries, chosen, refit=not search.large)
+        self.stopped_by_ = problem.budget.ended or None
         if problem.budget.ended in ("time_limit", "Ctrl-C"):
             message = (
                 f"{problem.budget.ended} ended the race after {len(entries)} candidates; the best of them is kept."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -9,9 +10,10 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.metrics import accuracy_score
 from sklearn.model_selection import StratifiedKFold
 
-COUNTS = (1, 2, 3, 5, 8, 13, 21, 34, 55)
+COUNTS = (1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144, 233, 377, 610, 987)
 # Two numbers in a row that bring nothing: more will not either.
 _PATIENCE = 2
 
@@ -26,12 +28,14 @@ class TradeoffPoint:
     prototypes : prototypes of all classes, the mean over the folds
     accuracy : mean over the folds
     spread : standard error of that mean
+    scores : of the folds
     """
 
     per_class: int
     prototypes: float
     accuracy: float
     spread: float
+    scores: tuple[float, ...]
 
 
 def folds_of(X: Any, y: np.ndarray, prepare: Any, *, n_folds: int = 5, seed: int = 0) -> list[Fold]:
@@ -71,45 +75,63 @@ def walk_tradeoff(
     folds: Sequence[Fold],
     counts: Sequence[int] = COUNTS,
     *,
-    watch: Callable[[], None] | None = None,
+    score: Callable[[np.ndarray, np.ndarray], float] = accuracy_score,
+    watch: Callable[[int, int, float], None] | None = None,
 ) -> Iterator[TradeoffPoint]:
-    """Points of the trade-off, one after the other, until more prototypes bring nothing.
+    """Points of the trade-off, one after the other, for as long as the score rises beyond its error.
 
-    The walk ends where all of them would be half the training set, or after two numbers in a row without a gain.
+    The walk ends where the prototypes would be half the training set, or after two numbers in a row whose score is not
+    above the best before them by more than the standard error of the difference over the folds.
 
     Parameters
     ----------
     classifier : with a parameter `n_prototypes`
     folds : as `folds_of` gives them
     counts : numbers of prototypes for each class, growing
-    watch : called after each fit
+    score : of true and predicted labels, such as scikit-learn's balanced_accuracy_score
+    watch : called after each fit with the number a class, the fits that this number still needs, and the seconds of
+        the one that is done
 
     Yields
     ------
     point : TradeoffPoint
     """
-    best, since = -np.inf, 0
+    best, since = None, 0
     n_rows, n_classes = len(folds[0][1]), len(np.unique(folds[0][1]))
     for count in counts:
         if count != counts[0] and (2 * count * n_classes > n_rows or since >= _PATIENCE):
             return
         scores, sizes = [], []
         for X, y, X_test, y_test in folds:
+            begin = time.monotonic()
             model = clone(classifier).set_params(n_prototypes=int(count))
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                scores.append(model.fit(X, y).score(X_test, y_test))
+                scores.append(float(score(y_test, model.fit(X, y).predict(X_test))))
             sizes.append(len(model.prototypes_))
             if watch is not None:
-                watch()
-        spread = float(np.std(scores, ddof=1) / np.sqrt(len(scores)))
-        yield TradeoffPoint(int(count), float(np.mean(sizes)), float(np.mean(scores)), spread)
-        since = 0 if np.mean(scores) > best else since + 1
-        best = max(best, float(np.mean(scores)))
+                watch(count, len(folds) - len(scores), time.monotonic() - begin)
+        point = TradeoffPoint(
+            int(count), float(np.mean(sizes)), float(np.mean(scores)), _standard_error(scores), tuple(scores)
+        )
+        yield point
+        if best is None or above(point, best):
+            best, since = point, 0
+        else:
+            since += 1
+
+
+def above(point: TradeoffPoint, other: TradeoffPoint) -> bool:
+    """Whether a point is better than another by more than the standard error of the difference over the folds."""
+    difference = np.subtract(point.scores, other.scores)
+    return bool(difference.mean() > _standard_error(difference))
 
 
 def smallest_within_one_error(points: Sequence[TradeoffPoint]) -> TradeoffPoint:
-    """The fewest prototypes whose accuracy is within one standard error of the best.
+    """The fewest prototypes which the best point does not surpass by more than the error of the difference.
+
+    The error is that of the difference over the same folds, not that of the best point alone: one fold that is hard for
+    all numbers of prototypes does not make few of them as good as many.
 
     Parameters
     ----------
@@ -120,5 +142,8 @@ def smallest_within_one_error(points: Sequence[TradeoffPoint]) -> TradeoffPoint:
     point : TradeoffPoint
     """
     best = max(points, key=lambda point: point.accuracy)
-    enough = [point for point in points if point.accuracy >= best.accuracy - best.spread]
-    return min(enough, key=lambda point: point.prototypes)
+    return min((point for point in points if not above(best, point)), key=lambda point: point.prototypes)
+
+
+def _standard_error(values: Any) -> float:
+    return float(np.std(values, ddof=1) / np.sqrt(len(values)))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from protolearn.cli import JobError, UsageError
 from protolearn.cli.console import Progress, table
-from protolearn.cli.inputs import add_reading, check_classes, read, split_target
+from protolearn.cli.inputs import add_reading, check_classes, read, split_target, without_identifiers
 
 if TYPE_CHECKING:
     from protolearn.compare.rows import Row
@@ -43,6 +43,13 @@ def add(commands: argparse._SubParsersAction) -> None:
     command.add_argument(
         "--drop", metavar="COLUMN", action="append", default=[], help="leave out a column (repeatable)"
     )
+    command.add_argument(
+        "--keep",
+        metavar="COLUMN",
+        action="append",
+        default=[],
+        help="learn from a column that looks like an identifier",
+    )
     command.add_argument("--seed", type=int, default=0, help="of the folds and of the methods (default 0)")
     add_reading(command)
     command.set_defaults(run=run)
@@ -66,7 +73,12 @@ def run(options: argparse.Namespace) -> int:
     path = options.out / "rows.csv"
     if path.exists() and not options.resume:
         raise UsageError(f"{path} holds rows of a run before; add --resume to go on, or choose another --out.")
-    X, y = split_target(read(options.train, options), options.target, options.train, options.drop)
+    told: list[str] = []
+    frame = read(options.train, options, tell=told.append)
+    X, y = split_target(frame, options.target, options.train, options.drop)
+    X, left_out = without_identifiers(X, options.keep, options.train)
+    for sentence in [*told, *left_out]:
+        print(sentence, flush=True)
     check_classes(y, options.target or "target", options.train)
     shown = _Rows(len(methods) * options.folds)
     try:
@@ -123,7 +135,12 @@ def _command(rows: list[Row], lines: list[dict[str, Any]], options: argparse.Nam
             continue
         given = ["protolearn", "fit", shlex.quote(options.train)]
         given += ["--target", shlex.quote(options.target)] if options.target is not None else []
-        given += [text for column in options.drop for text in ("--drop", shlex.quote(column))]
+        given += [
+            text
+            for flag, columns in (("--drop", options.drop), ("--keep", options.keep))
+            for column in columns
+            for text in (flag, shlex.quote(column))
+        ]
         if "--method" in arguments:
             usual = (("missing", "impute"), ("scaling", "minmax"), ("categories", "onehot"))
             set_ = [(name, getattr(options, name)) for name, value in usual if getattr(options, name) != value]

@@ -86,7 +86,9 @@ class Progress:
                 TimeElapsedColumn(),
                 TextColumn("{task.fields[left]}"),
             )
-            self._bar = Bar(*columns, console=Console(stderr=True), transient=True)
+            # What is printed meanwhile goes above the bar, where it goes to the terminal at all.
+            to_terminal = sys.stdout is not None and sys.stdout.isatty()
+            self._bar = Bar(*columns, console=Console(stderr=True), transient=True, redirect_stdout=to_terminal)
             self._task = self._bar.add_task(self._title, total=self._total, completed=self._done, left=self._left)
             self._bar.start()
 

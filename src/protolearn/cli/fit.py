@@ -1,18 +1,26 @@
-"""`protolearn fit`: a table in, a model file out, beside 1-NN on everything and an SVM."""
+"""`protolearn fit`: a table in, a model file out, beside what people use instead."""
 
 from __future__ import annotations
 
 import argparse
-import json
+import difflib
+import shutil
+import sys
+import time
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import protolearn
 from protolearn.cli import JobError, UsageError
 from protolearn.cli.console import Progress, emphasised, note, notes, table
-from protolearn.cli.inputs import add_reading, check_classes, check_folder, read, split_target
-from protolearn.cli.methods import METHODS
+from protolearn.cli.inputs import add_reading, check_folder
+from protolearn.cli.methods import AUTOMATIC, METHODS
+from protolearn.cli.training import Automatic, Data, Named
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from protolearn.cli.verdict import Line
 
 
 def add(commands: argparse._SubParsersAction) -> None:
@@ -20,18 +28,41 @@ def add(commands: argparse._SubParsersAction) -> None:
     command = commands.add_parser(
         "fit",
         help="learn prototypes from a table and save the model",
-        description="Learn prototypes from a table, compare them with 1-NN on everything and an SVM, save the model.",
+        description="Learn prototypes from a table, save the model, and compare it with k-NN, logistic regression, an "
+        "RBF SVM and gradient boosting on rows held out. Without --method everything is chosen by held-out rows.",
     )
     command.add_argument("train", metavar="TRAIN", help="CSV, TSV, Parquet, ARFF, libsvm or npz, also .gz; - for stdin")
     command.add_argument("--target", metavar="COLUMN", help="the column with the classes (libsvm and npz know theirs)")
-    command.add_argument(
-        "--method", choices=METHODS, default="logm", metavar="NAME", help="default logm; see `methods`"
+    automatic = command.add_argument_group("the automatic choice")
+    automatic.add_argument(
+        "--one", action="store_true", help="one set of prototypes in the units of the columns, to be read and explained"
     )
-    command.add_argument(
+    automatic.add_argument("--max-bytes", type=_positive(int), metavar="N", help="what the model may store at most")
+    automatic.add_argument(
+        "--time-limit", type=_positive(float), metavar="SECONDS", help="take the best candidate of so many seconds"
+    )
+    named = command.add_argument_group("one method instead")
+    named.add_argument("--method", choices=_Names(METHODS), metavar="NAME", help="such as logm; see `methods`")
+    named.add_argument(
         "--prototypes",
         metavar="N",
         type=_prototypes,
         help="for each class: a number, a share of the rows such as 5%%, or auto (default): as few as do the job",
+    )
+    named.add_argument(
+        "--set",
+        metavar="NAME=VALUE",
+        action="append",
+        default=[],
+        dest="settings",
+        help="a parameter of the method, such as metric=relevance (repeatable)",
+    )
+    named.add_argument("--scaling", choices=("minmax", "standard", "none"), help="of numbers (default minmax)")
+    named.add_argument("--categories", choices=("onehot", "ordinal"), help="of texts (default onehot)")
+    command.add_argument(
+        "--class-weight",
+        choices=("balanced",),
+        help="each class counts the same, however many rows it has: in learning, in every choice and in the verdict",
     )
     test = command.add_mutually_exclusive_group()
     test.add_argument("--test", metavar="FILE", help="table to test on")
@@ -41,22 +72,50 @@ def add(commands: argparse._SubParsersAction) -> None:
     )
     command.add_argument("--report", metavar="FILE", help="also write an HTML report")
     command.add_argument("--missing", choices=("impute", "refuse"), default="impute", help="missing values")
-    command.add_argument("--scaling", choices=("minmax", "standard", "none"), default="minmax", help="of numbers")
-    command.add_argument("--categories", choices=("onehot", "ordinal"), default="onehot", help="of texts")
     command.add_argument(
         "--drop", metavar="COLUMN", action="append", default=[], help="leave out a column (repeatable)"
     )
     command.add_argument(
-        "--set",
-        metavar="NAME=VALUE",
+        "--keep",
+        metavar="COLUMN",
         action="append",
         default=[],
-        dest="settings",
-        help="a parameter of the method, such as metric=relevance (repeatable)",
+        help="learn from a column that looks like an identifier",
     )
     command.add_argument("--seed", type=int, default=0, help="of everything random (default 0)")
     add_reading(command)
     command.set_defaults(run=run)
+
+
+class _Names(tuple):
+    """Choices that completion offers; of an unknown one `check_method` says more than argparse would."""
+
+    def __contains__(self, name: object) -> bool:
+        return True
+
+
+def check_method(name: str | None) -> str | None:
+    """The name of a method as `METHODS` has it, None for the automatic choice; an error names the nearest one."""
+    if name is None or name.lower() == AUTOMATIC:
+        return None
+    if name.lower() not in METHODS:
+        near = difflib.get_close_matches(name.lower(), METHODS, n=1)
+        meant = f"did you mean {near[0]}? " if near else ""
+        raise UsageError(f"there is no method {name!r}; {meant}`protolearn methods` lists all.")
+    return name.lower()
+
+
+def _positive(kind: type) -> Any:
+    def read(text: str) -> Any:
+        try:
+            value = kind(text)
+        except ValueError:
+            value = 0
+        if not 0 < value < float("inf"):
+            raise argparse.ArgumentTypeError(f"give a number above 0, not {text!r}")
+        return value
+
+    return read
 
 
 def _prototypes(text: str) -> int | float | str:
@@ -86,163 +145,120 @@ def run(options: argparse.Namespace) -> int:
     check_folder(options.out)
     if options.report is not None:
         check_folder(options.report)
-    classifier = _classifier(options)
-    job = _Job(options, classifier)
+    options.method = check_method(options.method)
+    learner = Automatic(options) if options.method is None else Named(options)
+    data = Data(options, learner.preparation)
+    print(data.described(), *data.told, sep="\n", flush=True)
     with notes():
-        interrupted = job.fit()
-        _save(job.model, options.out)
+        begin = time.monotonic()
+        interrupted = learner.learn(data)
+        seconds = time.monotonic() - begin
+        _save(learner.model, options.out)
         if interrupted:
             print(f"Interrupted: what was learned until then is in {options.out}.")
             return 1
+        size = Path(options.out).stat().st_size / 1024
+        print(f"The model, learned in {seconds:.0f} s: {options.out} ({size:.0f} KB)\n", flush=True)
         try:
-            rows = job.compare()
+            comparison = _Comparison(data, learner, seconds)
         except KeyboardInterrupt:
             print(f"Interrupted: the model is complete, in {options.out}; only the comparison is missing.")
             return 1
-    print(_described(job, rows))
-    print(f"The model: {options.out} ({Path(options.out).stat().st_size / 1024:.0f} KB)")
-    if options.report is not None:
-        _write_report(job, rows, options.report)
-        print(f"The report: {options.report}")
+        print(comparison.table())
+        for sentence in comparison.on_classes():
+            print(sentence)
+        if options.report is not None:
+            _write_report(data, learner, comparison, options.report)
+            print(f"The report: {options.report}")
+    print("\n" + emphasised(comparison.verdict))
     return 0
 
 
-def _classifier(options: argparse.Namespace) -> Any:
-    kind = getattr(protolearn, METHODS[options.method])
-    classifier = kind()
-    known = classifier.get_params(deep=False)
-    given: dict[str, Any] = {"random_state": options.seed} if "random_state" in known else {}
-    for setting in options.settings:
-        name, equals, text = setting.partition("=")
-        if not equals or name not in known:
-            raise UsageError(f"{kind.__name__} has no parameter {name!r}; it has {', '.join(known)}.")
-        try:
-            given[name] = json.loads(text)
-        except ValueError:
-            given[name] = text
-    if options.prototypes is not None and "n_prototypes" not in known:
-        raise UsageError(f"{kind.__name__} finds the number of prototypes itself; leave out --prototypes.")
-    if "n_prototypes" in known and "n_prototypes" not in given:
-        if options.prototypes is None:
-            options.prototypes = "auto"
-        if options.prototypes != "auto":
-            given["n_prototypes"] = options.prototypes
-    return classifier.set_params(**given)
+class _Comparison:
+    """The model and the references on the same test rows."""
 
+    def __init__(self, data: Data, learner: Automatic | Named, seconds: float) -> None:
+        from protolearn.auto.timing import microseconds_a_row
+        from protolearn.cli import references, verdict
 
-class _Job:
-    """The data and what is learned from it."""
+        self.balanced = data.options.class_weight is not None
+        preparation, seed = data.preparation, data.options.seed
+        # The one of the learner may have learned from a part of the rows only.
+        Z = preparation.fit(data.X).transform(data.X)
+        self.lines: list[Line] = []
+        self.y = data.y_test
+        rows = data.X_test
+        with Progress("references", total=len(references.REFERENCES) + 1) as progress:
+            found = references.learned(Z, data.y, seconds=seconds, balanced=self.balanced, seed=seed)
+            learned = []
+            for one in found:
+                learned.append(one)
+                progress.advance(1, left=f"{one.name} has learned")
+            models = [references.with_preparation(preparation, one.model) for one in learned]
+            part = references.rows_to_test(models[1], data.X_test, data.y_test, seconds=seconds, seed=seed)
+            self.tested = f", on {len(part)} of {len(data.y_test)} test rows" if len(part) < len(data.y_test) else ""
+            rows, self.y = data.X_test[part], data.y_test[part]
+            for one, model in zip(learned, models, strict=True):
+                self.lines.append(verdict.Line(one.name, model, one.numbers, one.n_bytes, model.predict(rows)))
+            own = learner.model
+            self.lines.append(verdict.Line(learner.name, own, learner.numbers, 4 * learner.numbers, own.predict(rows)))
+            self.microseconds = microseconds_a_row([line.model for line in self.lines], rows)
+        self.verdict = " ".join(
+            verdict.verdict(self.y, self.lines, self.microseconds, learner.remedy(), balanced=self.balanced)
+        )
 
-    def __init__(self, options: argparse.Namespace, classifier: Any) -> None:
-        from protolearn.tables import Preparation
+    def rows(self) -> list[dict[str, Any]]:
+        """The table as data."""
+        from protolearn.cli import verdict
 
-        self.options, self.classifier = options, classifier
-        self.preparation = Preparation(options.categories, options.missing, options.scaling)
-        self.tradeoff: list[Any] = []
-        frame = read(options.train, options)
-        X, y = split_target(frame, options.target, options.train, options.drop)
-        check_classes(y, options.target or "target", options.train)
-        # What is wrong with a column is said once, with the row of the file, not of a part of it.
-        self.preparation.fit(X)
-        if options.test is None:
-            self.X, self.X_test, self.y, self.y_test = self._split(X, y)
-        else:
-            self.X, self.y = X, y
-            self.X_test, self.y_test = self._given_test(frame)
+        return [
+            {
+                "method": line.method,
+                "accuracy": verdict.score(self.y, line.predicted, balanced=False),
+                "balanced": verdict.score(self.y, line.predicted, balanced=True),
+                "numbers": line.numbers,
+                "kilobytes": line.n_bytes / 1024,
+                "microseconds": microseconds,
+            }
+            for line, microseconds in zip(self.lines, self.microseconds, strict=True)
+        ]
 
-    def _split(self, X: Any, y: Any) -> tuple[Any, Any, Any, Any]:
-        import numpy as np
-        from sklearn.model_selection import train_test_split
+    def table(self) -> str:
+        """The table as text, in fewer columns on a narrow terminal."""
+        from protolearn.cli.verdict import uneven
 
-        classes, counts = np.unique(y, return_counts=True)
-        if counts.min() < 2:
-            rare = classes[counts.argmin()]
-            raise UsageError(f"class {rare} has one row only, none to test on; remove it, or give a file with --test.")
-        n_test = max(round(len(y) * self.options.test_size), len(classes))
-        if len(y) - n_test < len(classes):
-            raise UsageError(f"{len(y)} rows are too few to hold some out; give a file with --test.")
-        train, test = train_test_split(np.arange(len(y)), test_size=n_test, stratify=y, random_state=self.options.seed)
-        return X[train], X[test], y[train], y[test]
+        columns: dict[str, list[str]] = {self.tested.removeprefix(", "): [], "accuracy": [], "balanced": []}
+        columns |= {"numbers": [], "kilobytes": [], "us a row": []}
+        for row in self.rows():
+            cells = (
+                row["method"],
+                f"{row['accuracy']:.3f}",
+                f"{row['balanced']:.3f}",
+                "-" if row["numbers"] is None else str(row["numbers"]),
+                f"{row['kilobytes']:.1f}",
+                f"{row['microseconds']:.2f}",
+            )
+            for column, cell in zip(columns.values(), cells, strict=True):
+                column.append(cell)
+        if not (uneven(self.y) or self.balanced):
+            del columns["balanced"]
+        width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 1000
+        for name in ("numbers", "us a row", "kilobytes"):
+            if sum(2 + max(map(len, [head, *cells])) for head, cells in columns.items()) - 2 > width:
+                del columns[name]
+        body = list(zip(*columns.values(), strict=True))
+        return table([tuple(columns), *body], right=(False, *[True] * (len(columns) - 1)), strong=len(body))
 
-    def _given_test(self, train: Any) -> tuple[Any, Any]:
-        import numpy as np
+    def on_classes(self) -> list[str]:
+        """What to know of uneven classes."""
+        from protolearn.cli.verdict import neglects, recall_sentence, uneven
 
-        options = self.options
-        texts = [name for name, dtype in train.schema.items() if str(dtype) in ("String", "Categorical", "Enum")]
-        frame = read(options.test, options, texts=texts, columns=train.columns)
-        X, y = split_target(frame, options.target, options.test, [])
-        if y.dtype.kind != self.y.dtype.kind:
-            y = np.array([str(label) for label in y])
-            known = {str(label) for label in self.y}
-        else:
-            known = set(self.y.tolist())
-        unknown = sorted({str(label) for label in y.tolist() if label not in known})
-        if unknown:
-            raise UsageError(f"{options.test} holds class {unknown[0]}, which {options.train} does not.")
-        return X, y if y.dtype.kind == self.y.dtype.kind else y.astype(self.y.dtype)
-
-    def fit(self) -> bool:
-        """Learn; True where it was interrupted and the model is what was there by then."""
-        from sklearn.pipeline import Pipeline
-
-        interrupted = False
-        if self.options.prototypes == "auto":
-            interrupted = self._walk()
-        Z = self.preparation.fit_transform(self.X)
-        try:
-            self._learn(Z)
-        except KeyboardInterrupt:
-            if not hasattr(self.classifier, "prototypes_"):
-                raise JobError("interrupted before there was anything to save.") from None
-            interrupted = True
-        self.model = Pipeline([("prepare", self.preparation), ("classify", self.classifier)])
-        return interrupted
-
-    def _walk(self) -> bool:
-        """Choose the number of prototypes; True where the walk was interrupted."""
-        from protolearn.auto.tradeoff import COUNTS, folds_of, smallest_within_one_error, walk_tradeoff
-
-        interrupted = False
-        folds = folds_of(self.X, self.y, self.preparation, seed=self.options.seed)
-        try:
-            with Progress("how many prototypes", total=len(COUNTS) * len(folds)) as progress:
-                for point in walk_tradeoff(self.classifier, folds, watch=progress.advance):
-                    self.tradeoff.append(point)
-        except KeyboardInterrupt:
-            interrupted = True
-            if not self.tradeoff:
-                raise JobError("interrupted before there was anything to save.") from None
-            note("interrupted: learning with the best number of prototypes until then, and saving.")
-        chosen = smallest_within_one_error(self.tradeoff)
-        self.classifier.set_params(n_prototypes=chosen.per_class)
-        return interrupted
-
-    def _learn(self, Z: Any) -> None:
-        classifier = self.classifier
-        total = getattr(classifier, "max_iter", None)
-        with Progress(f"learning {type(classifier).__name__}", total=total) as progress:
-            watched = "callback" in classifier.get_params(deep=False)
-            if watched:
-                classifier.set_params(callback=lambda *_: progress.advance())
-            try:
-                classifier.fit(Z, self.y)
-            finally:
-                if watched:
-                    classifier.set_params(callback=None)
-
-    def compare(self) -> list[dict[str, Any]]:
-        """The table."""
-        from protolearn.cli import baselines
-
-        Z, Z_test = self.preparation.transform(self.X), self.preparation.transform(self.X_test)
-        with Progress("1-NN and SVM"):
-            rows = [baselines.nearest_neighbour(Z, self.y, Z_test, self.y_test)]
-            machine = baselines.support_vectors(Z, self.y, Z_test, self.y_test)
-        if machine is None:
-            note("no SVM for so many rows: it would take too long.")
-        else:
-            rows.append(machine)
-        return [*rows, baselines.prototypes(self.classifier, Z_test, self.y_test)]
+        own: np.ndarray = self.lines[-1].predicted
+        if not (uneven(self.y) or self.balanced):
+            return []
+        if not self.balanced and neglects(self.y, own):
+            note("the classes are uneven, and a rare one is often missed; --class-weight balanced counts them alike.")
+        return [recall_sentence(self.y, own)]
 
 
 def _save(model: Any, path: str) -> None:
@@ -251,56 +267,19 @@ def _save(model: Any, path: str) -> None:
     save(model, path)
 
 
-def _described(job: _Job, rows: list[dict[str, Any]]) -> str:
-    head = ("", "accuracy", "numbers", "kilobytes", "us each")
-    body = [
-        (
-            row["method"],
-            f"{row['accuracy']:.3f}",
-            str(row["numbers"]),
-            f"{row['kilobytes']:.1f}",
-            f"{row['microseconds']:.2f}",
-        )
-        for row in rows
-    ]
-    lines = [
-        f"{len(job.y)} rows to learn from, {len(job.y_test)} to test on, {job.X.width} columns, "
-        f"{len(job.classifier.classes_)} classes"
-    ]
-    if job.tradeoff:
-        walked = [
-            (
-                f"{point.per_class} a class",
-                f"{point.accuracy:.3f} +- {point.spread:.3f}",
-                "taken" if point.per_class == job.classifier.n_prototypes else "",
-            )
-            for point in job.tradeoff
-        ]
-        taken = 1 + next(i for i, row in enumerate(walked) if row[2])
-        lines += ["", table([("prototypes", "cross-validated", ""), *walked], right=(False, True, False), strong=taken)]
-    lines += ["", table([head, *body], right=(False, True, True, True, True), strong=len(body)), ""]
-    everything, few = rows[0], rows[-1]
-    smaller, faster = everything["numbers"] / few["numbers"], everything["microseconds"] / few["microseconds"]
-    lines.append(emphasised(f"{_times(smaller, 'smaller', 'larger')}, {_times(faster, 'faster', 'slower')} than 1-NN."))
-    return "\n".join(lines)
-
-
-def _times(ratio: float, more: str, less: str) -> str:
-    return f"{ratio:.0f} x {more}" if ratio >= 1.95 else f"{max(ratio, 1 / ratio):.1f} x {more if ratio >= 1 else less}"
-
-
-def _write_report(job: _Job, rows: list[dict[str, Any]], path: str) -> None:
+def _write_report(data: Data, learner: Automatic | Named, comparison: _Comparison, path: str) -> None:
     try:
         from protolearn.report.report import write_report
     except ImportError as error:
         raise JobError(f'the report needs more: pip install "protolearn[plot]" ({error}).') from None
     write_report(
         path,
-        job.model,
-        job.X,
-        job.y,
-        job.X_test,
-        job.y_test,
-        table=rows,
-        tradeoff=[asdict(point) for point in job.tradeoff] or None,
+        learner.model,
+        data.X,
+        data.y,
+        data.X_test,
+        data.y_test,
+        table=comparison.rows(),
+        verdict=comparison.verdict,
+        tradeoff=[asdict(point) for point in learner.tradeoff] or None,
     )

@@ -55,7 +55,7 @@ def rows_for(model: Any, path: str, options: argparse.Namespace) -> Any:
     """The rows of a table as a saved model takes them."""
     from protolearn.tables import Preparation
 
-    first = model.steps[0][1] if hasattr(model, "steps") else model
+    first = first_step(model)
     names = [str(name) for name in getattr(first, "feature_names_in_", [])]
     texts = []
     if isinstance(first, Preparation):
@@ -73,6 +73,26 @@ def rows_for(model: Any, path: str, options: argparse.Namespace) -> Any:
         raise UsageError(f"column {odd[0]} of {path} holds texts, and the model takes numbers only.")
     rows = chosen.to_numpy().astype(float)
     return chosen.to_pandas() if names and _has_pandas() else rows
+
+
+def first_step(model: Any) -> Any:
+    """What a model does first with raw rows: mostly a Preparation."""
+    from protolearn.auto.automatic import AutoPrototypes
+
+    if isinstance(model, AutoPrototypes):
+        model = model.best_estimator_
+    return model.steps[0][1] if hasattr(model, "steps") else model
+
+
+def check_one_set(model: Any, path: str, what: str) -> None:
+    """Raise where a model is the mean of several sets and only one can be read."""
+    from protolearn.auto.automatic import AutoPrototypes
+
+    if isinstance(model, AutoPrototypes):
+        raise UsageError(
+            f"{path} holds the mean of {len(model.estimators_)} prototype sets, and {what} one set; learn it by "
+            "`protolearn fit` with --one."
+        )
 
 
 def _has_pandas() -> bool:
@@ -111,6 +131,26 @@ def split_target(frame: Any, target: str | None, name: str, drop: list[str]) -> 
     if not features.width:
         raise UsageError(f"{name} has no column but {target}; there is nothing to learn from.")
     return features, y
+
+
+def without_identifiers(features: Any, keep: list[str], name: str) -> tuple[Any, list[str]]:
+    """The columns that do not number or name the rows, and a sentence about each of the others."""
+    from protolearn.tables.kinds import identifiers
+
+    for column in keep:
+        if column not in features.columns:
+            raise UsageError(f"{name} has no column {column} to keep; it has {_listed(features.columns)}.")
+    found = {column: why for column, why in identifiers(features).items() if column not in keep}
+    if len(found) == features.width:
+        raise UsageError(
+            f"{name} has nothing to learn from but what looks like an identifier: {_listed(list(found))}; learn from "
+            "it all the same by --keep."
+        )
+    told = [
+        f"{column} is left out as an identifier: {why} (--keep {column} learns from it)."
+        for column, why in found.items()
+    ]
+    return features.drop(list(found)), told
 
 
 def check_classes(y: Any, target: str, name: str) -> None:

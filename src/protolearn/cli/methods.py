@@ -34,8 +34,9 @@ PAPERS = {
     "SNPC": "Seo, Bode and Obermayer 2003",
     "WilsonEditing": "Wilson 1972",
 }
-_NO_CLASSIFIERS = ("LMNN",)
-METHODS = {name.lower(): name for name in sorted(protolearn.__all__, key=str.lower) if name not in _NO_CLASSIFIERS}
+AUTOMATIC = "autoprototypes"
+_NO_METHODS = ("LMNN", "AutoPrototypes")
+METHODS = {name.lower(): name for name in sorted(protolearn.__all__, key=str.lower) if name not in _NO_METHODS}
 """What `fit --method` takes, and the class it stands for."""
 
 

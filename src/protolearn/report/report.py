@@ -40,6 +40,7 @@ def write_report(
     *,
     table: Sequence[Mapping[str, Any]],
     tradeoff: Sequence[Mapping[str, Any]] | None = None,
+    verdict: str | None = None,
 ) -> None:
     """Write a report on a fitted model: one HTML file that needs no network.
 
@@ -49,11 +50,13 @@ def write_report(
     model : fitted classifier with prototypes, or a pipeline ending in one
     train, y_train : raw training rows and labels
     test, y_test : raw test rows and labels, which the model has not seen
-    table : one dict a method, with the keys "method", "accuracy" (0 to 1), "numbers", "kilobytes" and "microseconds" (a
-        prediction); the last one is this model, one whose name begins with "1-NN" what it is compared with
+    table : one dict a method, with the keys "method", "accuracy" (0 to 1), "numbers" (None where they cannot be
+        counted), "kilobytes" and "microseconds" (a prediction); the last one is this model, one whose name begins with
+        "1-NN" what it is compared with
     tradeoff : one dict a size, with the keys "prototypes", "accuracy" and "spread"; None leaves the curve out
+    verdict : how the model compares with the others, in place of a sentence about size and speed
     """
-    html = report_page(model, train, y_train, test, y_test, table=table, tradeoff=tradeoff)
+    html = report_page(model, train, y_train, test, y_test, table=table, tradeoff=tradeoff, verdict=verdict)
     write_bytes(path, html.encode("utf-8", "xmlcharrefreplace"))
 
 
@@ -66,6 +69,7 @@ def report_page(
     *,
     table: Sequence[Mapping[str, Any]],
     tradeoff: Sequence[Mapping[str, Any]] | None = None,
+    verdict: str | None = None,
 ) -> str:
     """The HTML that `write_report` writes; parameters as there."""
     fitted = fitted_model(model)
@@ -86,7 +90,7 @@ def report_page(
         Section("try", "Try a row", form),
         _loading(kind, train, fitted),
     ]
-    lead = paragraph(_one_sentence(fitted, table), "lead")
+    lead = paragraph(_one_sentence(fitted, table) if verdict is None else verdict, "lead")
     return page(
         f"{kind}: {len(fitted.classifier.prototypes_)} prototypes for {len(fitted.classifier.classes_)} classes",
         lead,
@@ -133,7 +137,7 @@ def _summary(
         (
             row["method"],
             f"{100 * row['accuracy']:.2f}",
-            f"{int(row['numbers']):,}",
+            "-" if row["numbers"] is None else f"{int(row['numbers']):,}",
             f"{row['kilobytes']:,.1f}",
             f"{row['microseconds']:,.2f}",
         )

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import Any
 
 import numpy as np
+
+from protolearn.tables.kinds import ambiguous_dates, spelled_numbers
 
 MISSING = ("", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "?")
 """What stands for a missing value in a text file."""
@@ -19,9 +21,15 @@ class TableError(ValueError):
 
 
 def parse_text(
-    separators: tuple[str, ...], polars: Any, data: bytes, name: str, header: bool, texts: Collection[str]
+    separators: tuple[str, ...],
+    polars: Any,
+    data: bytes,
+    name: str,
+    header: bool,
+    texts: Collection[str],
+    tell: Callable[[str], None],
 ) -> Any:
-    """The table in a text file; columns in which every value spells a number hold numbers."""
+    """The table in a text file; columns in which every value spells a number or a date hold numbers."""
     text = _decoded(data, name)
     # Line by line: a list of all lines would take more memory than the table.
     first = next((line for line in io.StringIO(text) if line.strip()), "")
@@ -37,7 +45,7 @@ def parse_text(
     )
     if frame.height != n_rows or frame.width != len(names):
         raise TableError(f"{name} is ambiguous: it may hold {n_rows} or {frame.height} rows; look for stray quotes.")
-    return frame.select(_typed(polars, frame[column], column in texts) for column in names)
+    return frame.select(_typed(polars, frame[column], column in texts, separator, tell) for column in names)
 
 
 def _decoded(data: bytes, name: str) -> str:
@@ -108,8 +116,8 @@ def _is_number(text: str) -> bool:
         return False
 
 
-def _typed(polars: Any, column: Any, keep_text: bool) -> Any:
-    """A column of numbers where every value that is not missing spells one."""
+def _typed(polars: Any, column: Any, keep_text: bool, separator: str, tell: Callable[[str], None]) -> Any:
+    """A column of numbers where every value that is not missing spells one; tells what is not read as it stands."""
     stripped = column.str.strip_chars()
     stripped = stripped.set(stripped.is_in(list(MISSING)), None)
     if keep_text:
@@ -118,4 +126,10 @@ def _typed(polars: Any, column: Any, keep_text: bool) -> Any:
         numbers = stripped.cast(dtype, strict=False)
         if numbers.null_count() == stripped.null_count():
             return numbers
+    spelled = spelled_numbers(stripped, separator)
+    if spelled is not None:
+        stripped, how = spelled
+        tell(f"{column.name} is read as {how}.")
+    elif doubt := ambiguous_dates(stripped):
+        tell(f"{column.name} is read as {doubt}.")
     return stripped

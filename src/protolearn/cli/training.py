@@ -1,0 +1,346 @@
+"""What `fit` learns from, and how: a table in two parts, and a learner that chooses everything or the method named."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from typing import Any
+
+import protolearn
+from protolearn.cli import JobError, UsageError
+from protolearn.cli.console import Progress, note
+from protolearn.cli.inputs import check_classes, read, split_target, without_identifiers
+from protolearn.cli.methods import METHODS
+
+# Above so many rows the number of prototypes is chosen on a part of them.
+_WALK_ROWS = 20_000
+# A candidate is printed where it is the best so far, or where nothing has been printed for so many seconds.
+_SILENCE = 10.0
+_NOTHING = "interrupted before there was anything to save."
+
+
+class Data:
+    """The rows to learn from and the rows to test on.
+
+    told : a sentence for each column that is not what it looks like
+    """
+
+    def __init__(self, options: argparse.Namespace, preparation: Any) -> None:
+        self.options = options
+        self.told: list[str] = []
+        frame = read(options.train, options, tell=self.told.append)
+        X, y = split_target(frame, options.target, options.train, options.drop)
+        X, left_out = without_identifiers(X, options.keep, options.train)
+        self.told += left_out
+        check_classes(y, options.target or "target", options.train)
+        # What is wrong with a column is said once, with the row of the file, not of a part of it.
+        self.preparation = preparation.fit(X)
+        if options.test is None:
+            self.X, self.X_test, self.y, self.y_test = self._split(X, y)
+        else:
+            self.X, self.y = X, y
+            self.X_test, self.y_test = self._given_test(frame)
+
+    def described(self) -> str:
+        """The table in one line."""
+        numbers = int(self.preparation.is_number_.sum())
+        kinds = [(numbers, "number"), (self.X.width - numbers, "category")]
+        listed = ", ".join(_counted(n, kind) for n, kind in kinds if n)
+        n_classes = len(set(self.y.tolist()))
+        return (
+            f"{len(self.y)} rows to learn from, {len(self.y_test)} to test on, {_counted(self.X.width, 'column')} "
+            f"({listed}), {n_classes} classes"
+        )
+
+    def _split(self, X: Any, y: Any) -> tuple[Any, Any, Any, Any]:
+        import numpy as np
+        from sklearn.model_selection import train_test_split
+
+        classes, counts = np.unique(y, return_counts=True)
+        if counts.min() < 2:
+            rare = classes[counts.argmin()]
+            raise UsageError(f"class {rare} has one row only, none to test on; remove it, or give a file with --test.")
+        n_test = max(round(len(y) * self.options.test_size), len(classes))
+        if len(y) - n_test <= len(classes):
+            raise UsageError(
+                f"{len(y)} rows of {len(classes)} classes are too few to learn from some and to test on others; give "
+                "more rows, or a file with --test."
+            )
+        train, test = train_test_split(np.arange(len(y)), test_size=n_test, stratify=y, random_state=self.options.seed)
+        return X[train], X[test], y[train], y[test]
+
+    def _given_test(self, train: Any) -> tuple[Any, Any]:
+        import numpy as np
+
+        options = self.options
+        texts = [name for name, dtype in train.schema.items() if str(dtype) in ("String", "Categorical", "Enum")]
+        frame = read(options.test, options, texts=texts, columns=train.columns)
+        X, y = split_target(frame, options.target, options.test, [])
+        if y.dtype.kind != self.y.dtype.kind:
+            y = np.array([str(label) for label in y])
+            known = {str(label) for label in self.y}
+        else:
+            known = set(self.y.tolist())
+        unknown = sorted({str(label) for label in y.tolist() if label not in known})
+        if unknown:
+            raise UsageError(f"{options.test} holds class {unknown[0]}, which {options.train} does not.")
+        return X, y if y.dtype.kind == self.y.dtype.kind else y.astype(self.y.dtype)
+
+
+def _counted(n: int, kind: str) -> str:
+    plural = kind[:-1] + "ies" if kind.endswith("y") else kind + "s"
+    return f"{n} {kind if n == 1 else plural}"
+
+
+class Automatic:
+    """AutoPrototypes: held-out rows choose preparation, learner and number of prototypes.
+
+    model : takes raw rows; with --one the single set as a pipeline
+    tradeoff : empty; candidates differ in more than their size
+    """
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        for name in ("prototypes", "settings", "categories", "scaling"):
+            if getattr(options, name):
+                flag = "--set" if name == "settings" else f"--{name}"
+                raise UsageError(f"{flag} is for one method; name it too, such as --method logm.")
+        if options.report is not None and not options.one:
+            raise UsageError("a report describes one set of prototypes; add --one, or name a --method.")
+        from protolearn.tables import Preparation
+
+        self.options = options
+        self.preparation = Preparation(missing=options.missing, scaling="standard")
+        self.tradeoff: list[Any] = []
+
+    def learn(self, data: Data) -> bool:
+        """Learn; True where Ctrl-C ended the race and the model is the best until then."""
+        options = self.options
+        with Progress("trying candidates") as progress:
+            watched = _Race(progress, options.time_limit)
+            self.automatic = protolearn.AutoPrototypes(
+                max_bytes=options.max_bytes,
+                time_limit=options.time_limit,
+                members=1 if options.one else 3,
+                class_weight=options.class_weight,
+                random_state=options.seed,
+                callback=watched,
+            )
+            try:
+                self.automatic.fit(data.X, data.y)
+            except KeyboardInterrupt:
+                raise JobError(_NOTHING) from None
+        self.automatic.set_params(callback=None)
+        print(self._taken())
+        self.model = self.automatic.best_estimator_ if options.one else self.automatic
+        return self.automatic.stopped_by_ == "Ctrl-C"
+
+    def _taken(self) -> str:
+        found = self.automatic.cv_results_
+        rows = [dict(zip(found, values, strict=True)) for values in zip(*found.values(), strict=True)]
+        taken = sorted((row for row in rows if row["share"]), key=lambda row: -row["share"])
+        sets = [f"{row['candidate']} with {row['prototypes']} a class" for row in taken]
+        if len(sets) == 1:
+            return f"Taken: {sets[0]}."
+        shares = [f"{row['share']:.2f} x {told}" for row, told in zip(taken, sets, strict=True)]
+        return f"Taken: the mean of {len(sets)} sets, {'; '.join(shares)}."
+
+    @property
+    def name(self) -> str:
+        """The model as the table names it."""
+        n_prototypes = sum(len(one[-1].prototypes_) for one in self.automatic.estimators_)
+        n_sets = len(self.automatic.estimators_)
+        return f"{n_prototypes} prototypes" + (f" in {n_sets} sets" if n_sets > 1 else "")
+
+    @property
+    def numbers(self) -> int:
+        """Numbers that the model stores."""
+        return self.automatic.n_numbers_
+
+    def remedy(self) -> str:
+        """What to try where others are more accurate."""
+        options = self.options
+        begin = "leave out --one; " if options.one else ""
+        begin += "raise --max-bytes; " if options.max_bytes is not None else ""
+        begin += "raise --time-limit; " if self.automatic.stopped_by_ == "time_limit" else ""
+        return (
+            f"To try: {begin}`protolearn compare`, which tunes every method on this table; --method hartcondensing, "
+            "which keeps the rows near the borders."
+        )
+
+
+class _Race:
+    """Prints the candidates of a race as they are judged."""
+
+    def __init__(self, progress: Progress, time_limit: float | None) -> None:
+        self.progress, self.time_limit = progress, time_limit
+        self.begin = self.printed = time.monotonic()
+        self.best = float("inf")
+        self.rows: list[dict[str, Any]] = []
+
+    def __call__(self, row: dict[str, Any]) -> None:
+        if not self.rows:
+            print(f"\n{'candidates, on held-out rows':32}{'a class':>8}{'accuracy':>10}{'log loss':>10}{'numbers':>9}")
+        self.rows.append(row)
+        now = time.monotonic()
+        if row["loss"] < self.best or now - self.printed > _SILENCE:
+            figures = f"{row['prototypes']:>8}{row['accuracy']:>10.3f}{row['loss']:>10.4f}{row['numbers']:>9}"
+            best = "  best so far" if row["loss"] < self.best else ""
+            print(f"{row['candidate']:32.32}{figures}{best}", flush=True)
+            self.printed = now
+        self.best = min(self.best, row["loss"])
+        self.progress.advance(left=self._left(now))
+
+    def _left(self, now: float) -> str:
+        """At most how long the race goes on, from what its candidates took with one prototype a class."""
+        from protolearn.auto.race import COUNTS, FIRST, GROW
+
+        first = [row["seconds"] for row in self.rows if row["prototypes"] == COUNTS[0]]
+        grown = [row["seconds"] for row in self.rows if row["prototypes"] != COUNTS[0]]
+        mean = sum(first) / max(len(first), 1)
+        left = mean * (max(FIRST - len(first), 0) + GROW * sum(COUNTS[1:])) - sum(grown)
+        if self.time_limit is not None:
+            left = min(left, self.time_limit - (now - self.begin))
+        return f"at most about {_duration(left)} left" if left > 0 else ""
+
+
+class Named:
+    """The method that the user names, with a number of prototypes by cross-validation where none is given."""
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        for name in ("one", "max_bytes", "time_limit"):
+            if getattr(options, name):
+                raise UsageError(f"--{name.replace('_', '-')} is for the automatic choice; leave out --method.")
+        from protolearn.tables import Preparation
+
+        self.options = options
+        self.classifier = self._classifier()
+        self.preparation = Preparation(options.categories or "onehot", options.missing, options.scaling or "minmax")
+        self.tradeoff: list[Any] = []
+        self.ended_rising = False
+
+    def _classifier(self) -> Any:
+        options = self.options
+        kind = getattr(protolearn, METHODS[options.method])
+        classifier = kind()
+        known = classifier.get_params(deep=False)
+        given: dict[str, Any] = {"random_state": options.seed} if "random_state" in known else {}
+        if options.class_weight is not None:
+            if "class_weight" not in known:
+                raise UsageError(f"{kind.__name__} does not weigh classes; leave out --class-weight.")
+            given["class_weight"] = options.class_weight
+        for setting in options.settings:
+            name, equals, text = setting.partition("=")
+            if not equals or name not in known:
+                raise UsageError(f"{kind.__name__} has no parameter {name!r}; it has {', '.join(known)}.")
+            try:
+                given[name] = json.loads(text)
+            except ValueError:
+                given[name] = text
+        if options.prototypes is not None and "n_prototypes" not in known:
+            raise UsageError(f"{kind.__name__} finds the number of prototypes itself; leave out --prototypes.")
+        self.walks = "n_prototypes" in known and "n_prototypes" not in given and options.prototypes in (None, "auto")
+        if "n_prototypes" in known and "n_prototypes" not in given and not self.walks:
+            given["n_prototypes"] = options.prototypes
+        return classifier.set_params(**given)
+
+    def learn(self, data: Data) -> bool:
+        """Learn; True where it was interrupted and the model is what was there by then."""
+        interrupted = self._walk(data) if self.walks else False
+        Z = self.preparation.fit_transform(data.X)
+        try:
+            self._fit(Z, data.y)
+        except KeyboardInterrupt:
+            if not hasattr(self.classifier, "prototypes_"):
+                raise JobError(_NOTHING) from None
+            interrupted = True
+        from sklearn.pipeline import Pipeline
+
+        self.model = Pipeline([("prepare", self.preparation), ("classify", self.classifier)])
+        return interrupted
+
+    def _walk(self, data: Data) -> bool:
+        """Choose the number of prototypes; True where the walk was interrupted."""
+        import numpy as np
+        from sklearn.metrics import accuracy_score, balanced_accuracy_score
+
+        from protolearn.auto.search import stratified_part
+        from protolearn.auto.tradeoff import COUNTS, above, folds_of, smallest_within_one_error, walk_tradeoff
+
+        codes = np.unique(data.y, return_inverse=True)[1]
+        part = stratified_part(codes, _WALK_ROWS, np.random.RandomState(self.options.seed))
+        told = f", on {len(part)} of the rows" if len(part) < len(codes) else ""
+        folds = folds_of(data.X[part], data.y[part], self.preparation, seed=self.options.seed)
+        score = balanced_accuracy_score if self.options.class_weight else accuracy_score
+        print(f"\nprototypes  cross-validated {'balanced ' if self.options.class_weight else ''}accuracy{told}")
+        interrupted = False
+        try:
+            with Progress("how many prototypes", total=len(COUNTS) * len(folds)) as progress:
+
+                def watch(count: int, left: int, seconds: float) -> None:
+                    progress.advance(1, left=f"{count} a class: {_duration(left * seconds)} left" if left else "")
+
+                for point in walk_tradeoff(self.classifier, folds, score=score, watch=watch):
+                    self.tradeoff.append(point)
+                    print(f"{point.per_class:>3} a class  {point.accuracy:.3f} +- {point.spread:.3f}", flush=True)
+        except KeyboardInterrupt:
+            interrupted = True
+            if not self.tradeoff:
+                raise JobError(_NOTHING) from None
+            note("interrupted: learning with the best number of prototypes until then, and saving.")
+        chosen = smallest_within_one_error(self.tradeoff)
+        self.ended_rising = len(self.tradeoff) > 1 and above(self.tradeoff[-1], self.tradeoff[-2])
+        print(f"Taken: {chosen.per_class} a class.")
+        self.classifier.set_params(n_prototypes=chosen.per_class)
+        return interrupted
+
+    def _fit(self, Z: Any, y: Any) -> None:
+        classifier = self.classifier
+        total = getattr(classifier, "max_iter", None)
+        with Progress(f"learning {type(classifier).__name__}", total=total) as progress:
+            watched = "callback" in classifier.get_params(deep=False)
+            begin, done = time.monotonic(), 0
+
+            def watch(*_: Any) -> None:
+                nonlocal done
+                done += 1
+                left = (time.monotonic() - begin) / done * ((total or done) - done)
+                progress.advance(1, left=f"at most about {_duration(left)} left" if left > 0 else "")
+
+            if watched:
+                classifier.set_params(callback=watch)
+            try:
+                classifier.fit(Z, y)
+            finally:
+                if watched:
+                    classifier.set_params(callback=None)
+
+    @property
+    def name(self) -> str:
+        """The model as the table names it."""
+        return f"{type(self.classifier).__name__}, {len(self.classifier.prototypes_)} prototypes"
+
+    @property
+    def numbers(self) -> int:
+        """Numbers that the model stores, the scale of its columns among them."""
+        import numpy as np
+
+        classifier = self.classifier
+        numbers = classifier.prototypes_.size + np.size(getattr(classifier, "_theta", ()))
+        if getattr(classifier, "classify_by", "prototypes") == "mixture":
+            numbers += classifier.variances_.size + classifier.priors_.size
+        return numbers + 2 * len(self.preparation.factor_)
+
+    def remedy(self) -> str:
+        """What to try where others are more accurate."""
+        more = "more prototypes by --prototypes, for accuracy still rose; " if self.ended_rising else ""
+        more = more or (
+            "--prototypes auto; " if "n_prototypes" in self.classifier.get_params() and not self.walks else ""
+        )
+        return f"To try: {more}the automatic choice, without --method; `protolearn compare`, which tunes every method."
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{max(seconds, 1):.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
