@@ -1,6 +1,7 @@
 """A table as a newcomer has it: categories, missing values, texts as labels."""
 
 import csv
+import re
 
 import numpy as np
 
@@ -25,6 +26,16 @@ def write_shop(path, n=300, seed=1):
 def run(*arguments):
     """A command in this process; its exit code."""
     return cli.main([str(argument) for argument in arguments])
+
+
+def masked(text):
+    """Without what differs from machine to machine: times, and what follows from them."""
+    text = re.sub(r"(?m)^(.*\d\.\d{3} +[\d-]+ +\d+\.\d) +\d+\.\d\d$", r"\1 TIME", text)
+    text = re.sub(r"about (\d+(\.\d)? x (faster|slower)|as fast)", "N x faster", text)
+    text = re.sub(r"learned in \d+ s", "learned in N s", text)
+    # The size of a pickled model is that of a release of scikit-learn.
+    text = re.sub(r"(gradient boosting .*-) +\d+\.\d TIME", r"\1 SIZE TIME", text)
+    return "\n".join(line.rstrip() for line in text.replace(" us a row", "").splitlines()).strip()
 
 
 def mutated(data, rng):

@@ -133,12 +133,12 @@ def test_ctrl_c_on_a_terminal_keeps_what_is_done(table, tmp_path):
         start_new_session=True,
     )
     os.close(slave)
-    end = time.monotonic() + 60
+    end = time.monotonic() + 600
     rows = out / "rows.csv"
     while (not rows.exists() or len(rows.read_bytes().splitlines()) < 2) and time.monotonic() < end:
         time.sleep(0.02)
     os.killpg(process.pid, signal.SIGINT)
-    printed, _ = process.communicate(timeout=60)
+    printed, _ = process.communicate(timeout=600)
     shown = b""
     try:
         while chunk := os.read(master, 65536):

@@ -8,7 +8,7 @@ from importlib import import_module
 
 import protolearn
 
-COMMANDS = ("fit", "predict", "explain", "compare", "export", "methods", "demo", "compile", "completion")
+COMMANDS = ("fit", "predict", "explain", "compare", "compress", "export", "methods", "demo", "compile", "completion")
 
 
 class UsageError(Exception):

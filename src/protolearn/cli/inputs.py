@@ -61,18 +61,38 @@ def rows_for(model: Any, path: str, options: argparse.Namespace) -> Any:
     if isinstance(first, Preparation):
         texts = [name for name, number in zip(first.column_names(), first.is_number_, strict=True) if not number]
     frame = read(path, options, texts=texts, columns=names)
+    return plain_rows(model, frame, path)
+
+
+def plain_rows(model: Any, frame: Any, path: str, *, texts: bool = False) -> Any:
+    """The columns of a table that a model takes, in the form in which it takes them.
+
+    Parameters
+    ----------
+    model : fitted
+    frame : table in the file `path`
+    texts : whether a model that knows the names of its columns may take texts, in a frame of pandas
+    """
+    from protolearn.tables import Preparation
+
+    first = first_step(model)
+    names = [str(name) for name in getattr(first, "feature_names_in_", getattr(model, "feature_names_in_", []))]
     if isinstance(first, Preparation) and names:
         return frame
-    # A model that was saved from Python, without a Preparation: numbers only.
+    # A model that was made in Python, without a Preparation.
     lacking = [name for name in names if name not in frame.columns]
     if lacking:
         raise UsageError(f"{path} lacks column {lacking[0]} of the training set.")
     chosen = frame.select(names) if names else frame
     odd = [name for name in chosen.columns if not (chosen[name].dtype.is_numeric() or chosen[name].dtype.is_float())]
-    if odd:
+    if odd and not (texts and names and _has_pandas()):
         raise UsageError(f"column {odd[0]} of {path} holds texts, and the model takes numbers only.")
-    rows = chosen.to_numpy().astype(float)
-    return chosen.to_pandas() if names and _has_pandas() else rows
+    wanted = getattr(model, "n_features_in_", chosen.width)
+    if wanted != chosen.width:
+        raise UsageError(f"{path} has {chosen.width} columns beside the target, and the model takes {wanted}.")
+    if names and _has_pandas():
+        return chosen.to_pandas()
+    return chosen.to_numpy().astype(float)
 
 
 def first_step(model: Any) -> Any:

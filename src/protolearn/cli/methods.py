@@ -7,6 +7,7 @@ import argparse
 import protolearn
 
 PAPERS = {
+    "AutoPrototypes": "",
     "ChenCondensing": "Chen and Jozwik 1996",
     "DSM": "Geva and Sitte 1991",
     "GLVQ": "Sato and Yamada 1996",
