@@ -18,9 +18,10 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from protolearn.auto.candidates import CANDIDATES, preparation_steps
+from protolearn.auto.candidates import BY_NAME, CANDIDATES, preparation_steps
 from protolearn.auto.choice import choose
 from protolearn.auto.race import Budget, Entry, Problem, numbers_of, refitted, set_log_proba
+from protolearn.auto.rows import row_classifier_of_one, row_classifier_of_sets
 from protolearn.auto.search import BYTES, Search, Told, row_of
 from protolearn.core.parameters import check_count, check_number, check_random
 from protolearn.data.containers import rows_of
@@ -71,9 +72,13 @@ class AutoPrototypes(ClassifierMixin, BaseEstimator):
     shares_ : array
         The share of each set in the mean of probabilities.
     temperatures_ : array
-        The temperature of each set's probabilities.
+        The temperature of each set's probabilities; 1 with members=1, where the set itself gives calibrated ones.
     best_estimator_ : Pipeline
-        The set with the largest share; with members=1 the whole model.
+        The set with the largest share; with members=1 the whole model, with the same probabilities.
+    prototypes_, prototype_labels_ : arrays of shape (n_prototypes, n_columns) and (n_prototypes,)
+        The prototypes of that set as rows of the table, in raw units, and their classes.
+    nearest_decides_ : bool
+        Whether the model is one set that decides by its nearest prototype, as every export needs it.
     cv_results_ : dict of lists
         One entry for each candidate that was judged: candidate, preparation, prototypes (of each class), loss, spread
         (standard error), accuracy, numbers, bytes, seconds, folds, share.
@@ -255,7 +260,7 @@ class AutoPrototypes(ClassifierMixin, BaseEstimator):
         """Fit the chosen sets on all rows, and store everything that the user may look at."""
         total = sum(chosen.values())
         order = sorted(chosen, key=lambda j: (-chosen[j], entries[j].loss))
-        self._chosen = [(entries[j].candidate, entries[j].count) for j in order]
+        self._chosen = [(entries[j].candidate.name, entries[j].count, entries[j].temperature) for j in order]
         self.estimators_ = []
         for entry in (entries[j] for j in order):
             fitted = entry.fitted
@@ -264,8 +269,9 @@ class AutoPrototypes(ClassifierMixin, BaseEstimator):
             self.estimators_.append(with_labels(fitted, self.classes_))
         self.shares_ = np.array([chosen[j] / total for j in order])
         self.temperatures_ = np.array([entries[j].temperature for j in order])
-        self._soft = [entries[j].candidate.soft and not problem.nearest for j in order]
-        self._measure()
+        # With one prototype a class the sum over the prototypes of a class is the nearest.
+        self._soft = [entries[j].candidate.soft and not problem.nearest and entries[j].count > 1 for j in order]
+        self._calibrate()
         rows = [row_of(entry, problem) | {"share": chosen.get(j, 0) / total} for j, entry in enumerate(entries)]
         rows.sort(key=lambda row: (-row["folds"], row["loss"]))
         self.cv_results_ = {name: [row[name] for row in rows] for name in rows[0]}
@@ -274,18 +280,53 @@ class AutoPrototypes(ClassifierMixin, BaseEstimator):
         """Take what another fit chose, and learn the same sets from other rows."""
         problem = self._problem(X, y, None)
         problem.budget = Budget(None, np.inf)
-        for name in ("shares_", "temperatures_", "_soft", "_chosen", "cv_results_"):
+        for name in ("shares_", "_soft", "_chosen", "cv_results_"):
             setattr(self, name, getattr(other, name))
+        self.temperatures_ = np.array([temperature for *_, temperature in self._chosen])
         self.estimators_ = [
-            with_labels(refitted(candidate, count, problem), self.classes_) for candidate, count in self._chosen
+            with_labels(refitted(BY_NAME[name], count, problem), self.classes_) for name, count, _ in self._chosen
         ]
-        self._measure()
+        self._calibrate()
         return self
 
-    def _measure(self) -> None:
-        self.best_estimator_ = self.estimators_[0]
-        self.n_numbers_ = sum(numbers_of(pipeline) for pipeline in self.estimators_)
-        self.size_bytes_ = BYTES * self.n_numbers_
+    def _calibrate(self) -> None:
+        """Give a model of one set its temperature inside the set, so that exports and explanations have it too."""
+        if self.nearest_decides_:
+            self.estimators_[0][-1]._sharpen(float(self.temperatures_[0]))
+            self.temperatures_ = np.ones(1)
+
+    @property
+    def best_estimator_(self) -> Pipeline:
+        """The set with the largest share."""
+        return self.estimators_[0]
+
+    @property
+    def prototypes_(self) -> np.ndarray:
+        """The prototypes of the set with the largest share, as rows of the table."""
+        rows = self.best_estimator_[-1].prototypes_
+        for _, step in reversed(self.best_estimator_.steps[:-1]):
+            rows = step.inverse_transform(rows)
+        return rows.astype(np.float64) if self.best_estimator_[0].is_number_.all() else rows
+
+    @property
+    def prototype_labels_(self) -> np.ndarray:
+        """The classes of these prototypes."""
+        return self.best_estimator_[-1].prototype_labels_
+
+    @property
+    def nearest_decides_(self) -> bool:
+        """Whether the nearest prototype of one set decides."""
+        return len(self.estimators_) == 1 and not self._soft[0]
+
+    @property
+    def n_numbers_(self) -> int:
+        """Numbers that the model stores."""
+        return sum(numbers_of(pipeline) for pipeline in self.estimators_)
+
+    @property
+    def size_bytes_(self) -> int:
+        """Bytes that the model stores."""
+        return BYTES * self.n_numbers_
 
     @property
     def results_(self) -> Any:
@@ -309,12 +350,23 @@ class AutoPrototypes(ClassifierMixin, BaseEstimator):
         probabilities : ndarray of shape (n_samples, n_classes)
         """
         check_is_fitted(self)
+        return self._mean_proba(lambda pipeline: pipeline[:-1].transform(X))
+
+    def _mean_proba(self, features: Callable[[Pipeline], np.ndarray]) -> np.ndarray:
+        """The mean over the sets, of rows as each classifier gets them."""
+        if self.nearest_decides_:
+            pipeline = self.estimators_[0]
+            known = np.searchsorted(self.classes_, pipeline[-1].classes_)
+            probabilities = pipeline[-1].predict_proba(features(pipeline))
+            found = np.zeros((len(probabilities), len(self.classes_)))
+            found[:, known] = probabilities
+            return found
         total = np.zeros((1, len(self.classes_)))
         for pipeline, share, t, soft in zip(
             self.estimators_, self.shares_, self.temperatures_, self._soft, strict=True
         ):
-            Z = pipeline[:-1].transform(X)
-            total = total + share * np.exp(tempered(set_log_proba(pipeline[-1], Z, self.classes_, soft), t))
+            log_proba = set_log_proba(pipeline[-1], features(pipeline), self.classes_, soft)
+            total = total + share * np.exp(tempered(log_proba, t))
         return total / total.sum(axis=1, keepdims=True)
 
     def predict(self, X: Any) -> np.ndarray:
@@ -329,9 +381,24 @@ class AutoPrototypes(ClassifierMixin, BaseEstimator):
         labels : ndarray of shape (n_samples,)
         """
         check_is_fitted(self)
-        if len(self.estimators_) == 1 and not self._soft[0]:
+        if self.nearest_decides_:
             return self.estimators_[0].predict(X)
         return self.classes_[self.predict_proba(X).argmax(axis=1)]
+
+    def row_classifier(self) -> Callable[[Any], Any]:
+        """A function of one raw row that returns its class, for services that are asked row by row.
+
+        `predict` spends most of the time for one row on the checks of a table. What is learned later does not change
+        the function.
+
+        Returns
+        -------
+        classify : callable taking the values of a row in the order of the training columns, and returning a label
+        """
+        check_is_fitted(self)
+        if self.nearest_decides_:
+            return row_classifier_of_one(self.estimators_[0])
+        return row_classifier_of_sets(self.estimators_, self.shares_, self.temperatures_, self._soft, self.classes_)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -154,3 +154,4 @@ CANDIDATES = (
 )
 # What pays with hundreds of prototypes a class: the map is shared, and a row moves two prototypes.
 GROWING = (Candidate("GMLVQ", "standard", _shared_matrix, _map(SHARED_RANK)),)
+BY_NAME = {candidate.name: candidate for candidate in (*CANDIDATES, *GROWING)}

@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed, parallel_config
-from scipy.special import logsumexp
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline
 
@@ -296,17 +295,24 @@ def set_log_proba(classifier: Any, Z: np.ndarray, classes: np.ndarray, soft: boo
     soft : ln sum exp(-slope D) over the prototypes of each class, where the nearest of them alone would decide
     """
     if soft:
-        D = classifier.transform(Z)
-        found = np.empty((len(Z), len(classifier.classes_)))
-        for k, label in enumerate(classifier.classes_):
-            found[:, k] = logsumexp(-classifier.slope * D[:, classifier.prototype_labels_ == label], axis=1)
-        found -= logsumexp(found, axis=1, keepdims=True)
+        codes = np.searchsorted(classifier.classes_, classifier.prototype_labels_)
+        order = np.argsort(codes, kind="stable")
+        found = class_log_sums(-classifier.slope * classifier.transform(Z)[:, order], codes[order])
+        found -= found.max(axis=1, keepdims=True)
+        found -= np.log(np.exp(found).sum(axis=1, keepdims=True))
     else:
         with np.errstate(divide="ignore"):
             found = np.log(classifier.predict_proba(Z))
     result = np.full((len(Z), len(classes)), 4 * LEAST_LOG)
     result[:, np.searchsorted(classes, classifier.classes_)] = np.maximum(found, 4 * LEAST_LOG)
     return result
+
+
+def class_log_sums(exponents: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """ln sum exp of the prototypes of each class, of prototypes in the order of their classes: LOGM (10)."""
+    first = np.flatnonzero(np.diff(codes, prepend=-1))
+    largest = np.maximum.reduceat(exponents, first, axis=-1)
+    return largest + np.log(np.add.reduceat(np.exp(exponents - largest[..., codes]), first, axis=-1))
 
 
 def numbers_of(pipeline: Pipeline) -> int:

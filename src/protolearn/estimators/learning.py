@@ -401,3 +401,10 @@ class LearningClassifier(PrototypeBase):
 
     def _link_and_slope(self) -> tuple[str, float]:
         return self._link, self._final_slope
+
+    def _sharpen(self, temperature: float) -> None:
+        """Raise the probabilities of all rows to a power; the predicted classes stay the same."""
+        if self._link == "relative":
+            # An inverse power of the distances with the exponent 2.
+            self._link, self._final_slope = "power", 2.0
+        self._final_slope *= temperature

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from protolearn.core.prototypes import PrototypeSet
 from protolearn.explain.border import Surroundings, forms
 from protolearn.explain.inputs import check_explainable
 from protolearn.explain.measured import MeasuredSurroundings
+from protolearn.explain.sets import Found, OneSet, SetsOfPrototypes, first_changes, sets_of
 from protolearn.explain.units import Units, units_of
 from protolearn.metrics import Metric
 
@@ -59,6 +61,13 @@ class Explanation:
         where no change of numbers alone is enough
     single_changes : columns of which each alone can change the decision, the smallest change first; a border is the
         value of a number beyond which the decision changes, or another level of a category
+    estimator : index in `estimators_` of the set that prototype and rival belong to, 0 where the model is one set
+
+    Where several sets decide by the mean of their probabilities, the rival is of the second most probable class, and
+    distance, rival_distance and contributions are the means over the sets by their shares, in each set as parts of
+    D_own + D_rival. Prototype and rival are of the set with the largest share that decides alike. Changes of such a
+    model, and of one set on bins or normal scores, are searched within the range of each column in training: the
+    smallest change is then the shortest one found, towards a rival prototype or along one column.
     """
 
     prediction: Any
@@ -71,6 +80,7 @@ class Explanation:
     contributions: list[Contribution]
     smallest_change: list[Change]
     single_changes: list[Change]
+    estimator: int = 0
 
     def as_dict(self) -> dict[str, Any]:
         """Everything as JSON has it."""
@@ -83,7 +93,7 @@ def explain(model: Any, rows: Any) -> list[Explanation]:
     Parameters
     ----------
     model : fitted classifier of protolearn, or a Pipeline that ends in one; behind a Preparation, a StandardScaler or a
-        MinMaxScaler explanations are in raw units
+        MinMaxScaler, and behind bins or normal scores after these, explanations are in raw units
     rows : what `model.predict` takes
 
     Returns
@@ -100,6 +110,11 @@ def explain(model: Any, rows: Any) -> list[Explanation]:
     >>> why.prediction, why.rival_label, sorted(part.column for part in why.contributions[:2])
     (2, 1, ['petal length (cm)', 'petal width (cm)'])
     """
+    sets = sets_of(model)
+    if sets is not None:
+        Z = sets.rows(rows)
+        cells = sets.units.cells(rows, Z)
+        return [_SetsDecision(sets, z, cell).explanation() for z, cell in zip(Z, cells, strict=True)]
     units, classifier = units_of(model)
     check_explainable(classifier)
     codes = np.searchsorted(classifier.classes_, model.predict(rows))
@@ -127,7 +142,8 @@ def _surroundings(Z: np.ndarray, metric: Metric, prototypes: PrototypeSet) -> It
 def certainty(model: Any, rows: Any) -> np.ndarray:
     """How clear each decision is: (D_rival - D_own) / (D_rival + D_own), 0 on the border and 1 on a prototype.
 
-    D are squared distances in the learned metric, to the nearest prototype and to the nearest one of another class.
+    D are squared distances in the learned metric, to the nearest prototype and to the nearest one of another class. Of
+    several sets it is the mean by their shares, for the two most probable classes; below 0 where most of them disagree.
 
     Parameters
     ----------
@@ -137,6 +153,10 @@ def certainty(model: Any, rows: Any) -> np.ndarray:
     -------
     certainty : ndarray of shape (n_rows,)
     """
+    sets = sets_of(model)
+    if sets is not None:
+        Z = sets.rows(rows)
+        return 1.0 - 2.0 * sets.relative_distances(Z, *sets.rivals(Z))
     units, classifier = units_of(model)
     check_explainable(classifier)
     prepared = rows if units.before is None else units.before.transform(rows)
@@ -246,19 +266,130 @@ class _Decision:
 
     def _level_changes(self) -> list[tuple[float, Change]]:
         """Other levels of a category that change the decision by themselves."""
-        preparation = self.units.preparation
-        found: list[tuple[float, Change]] = []
-        if preparation is None:
-            return found
-        for column in np.flatnonzero(~preparation.is_number_):
-            for level in preparation.levels_[column]:
-                if level == self.cells[column]:
-                    continue
-                z = self.around.x.copy()
-                preparation.set_level(z, int(column), level)
-                code = int(np.searchsorted(self.classifier.classes_, self.classifier.predict(z[None]))[0])
-                if code != self.code:
-                    size = float(np.linalg.norm(z - self.around.x))
-                    change = Change(self.units.columns[column], self.cells[column], level, self.label(code))
-                    found.append((size, change))
-        return found
+
+        def predict(z: np.ndarray) -> int:
+            return int(np.searchsorted(self.classifier.classes_, self.classifier.predict(z[None]))[0])
+
+        return [
+            (size, Change(self.units.columns[column], self.cells[column], level, self.label(code)))
+            for size, column, level, code in other_levels(self.units, self.around.x, self.cells, self.code, predict)
+        ]
+
+
+def other_levels(
+    units: Units, z: np.ndarray, cells: list[Any], code: int, predict: Callable[[np.ndarray], int]
+) -> Iterator[tuple[float, int, str, int]]:
+    """Levels of categories that change the decision: how far each moves the row, its column, the level, the class."""
+    preparation = units.preparation
+    if preparation is None:
+        return
+    for column in np.flatnonzero(~preparation.is_number_):
+        for level in preparation.levels_[column]:
+            changed = z.copy()
+            preparation.set_level(changed, int(column), level)
+            new = predict(changed)
+            if level != cells[column] and new != code:
+                yield float(np.linalg.norm(changed - z)), int(column), level, new
+
+
+class _SetsDecision:
+    """One row of a model of several sets, or of one on bins or normal scores."""
+
+    def __init__(self, sets: SetsOfPrototypes, z: np.ndarray, cells: list[Any]) -> None:
+        self.sets, self.units, self.z, self.cells = sets, sets.units, z, cells
+        codes, rivals = sets.rivals(z[None])
+        self.code, self.rival = int(codes[0]), int(rivals[0])
+        present = np.array([cell is not None for cell in cells])
+        self.movable = np.flatnonzero(self.units.movable & present[self.units.column_of])
+        self.found = list(sets.nearest(z, self.code, self.rival))
+
+    def explanation(self) -> Explanation:
+        leading, own, rival = self._leading()
+        relative = float(self.sets.relative_distances(self.z[None], np.array([self.code]), np.array([self.rival]))[0])
+        single = self.single_changes()
+        return Explanation(
+            prediction=self.label(self.code),
+            certainty=1.0 - 2.0 * relative,
+            prototype=int(leading.order[own]),
+            rival=int(leading.order[rival]),
+            rival_label=self.label(self.rival),
+            distance=relative,
+            rival_distance=1.0 - relative,
+            contributions=self.contributions(leading.values[own], leading.values[rival]),
+            smallest_change=self.smallest_change(),
+            single_changes=[change for _, change in single],
+            estimator=self.sets.sets.index(leading),
+        )
+
+    def label(self, code: int) -> Any:
+        return self.sets.classes_[code : code + 1].tolist()[0]
+
+    def _leading(self) -> tuple[OneSet, int, int]:
+        """The set with the largest share of those that decide alike, with its nearest prototypes of both classes."""
+        alike = [found for found in self.found if found[1].distances[found[2]] <= found[1].distances[found[3]]]
+        one, _, own, rival = max(alike or self.found, key=lambda found: found[0].share)
+        return one, own, rival
+
+    def contributions(self, own_values: list[Any], rival_values: list[Any]) -> list[Contribution]:
+        by_column = np.zeros(len(self.units.columns))
+        for one, around, own, rival in self.found:
+            both = around.distances[own] + around.distances[rival]
+            parts = (around.parts[rival] - around.parts[own]) * (one.share / both if both > 0 else 0.0)
+            np.add.at(by_column, one.units.column_of, parts)
+        return [
+            Contribution(self.units.columns[j], self.cells[j], own_values[j], rival_values[j], float(by_column[j]))
+            for j in np.argsort(-np.abs(by_column), kind="stable")
+        ]
+
+    @cached_property
+    def _along_columns(self) -> list[Found]:
+        """The first change of each number upwards and downwards."""
+        low, high = self.sets.search_range()
+        axes = np.eye(len(self.z))[self.movable]
+        directions = np.concatenate([axes, -axes])
+        reach = np.concatenate([(high - self.z)[self.movable], (self.z - low)[self.movable]])
+        kept = np.isfinite(reach) & (reach > 0)
+        return list(first_changes(self.sets, self.z, self.code, directions[kept], reach[kept]))
+
+    def single_changes(self) -> list[tuple[float, Change]]:
+        best: dict[int, Found] = {}
+        for found in self._along_columns:
+            feature = int(np.abs(found.delta).argmax())
+            if feature not in best or found.size < best[feature].size:
+                best[feature] = found
+        changes = [(found.size, self._number(feature, found)) for feature, found in best.items()]
+        return sorted(changes + self._level_changes(), key=lambda pair: pair[0])
+
+    def _number(self, feature: int, found: Found) -> Change:
+        column = self.units.column_of[feature]
+        border = self.units.raw(feature, self.z[feature] + found.delta[feature])
+        return Change(self.units.columns[column], self.cells[column], border, self.label(found.code))
+
+    def smallest_change(self) -> list[Change]:
+        ways = []
+        for one, around, _, rival in self.found:
+            position = around.prototypes.positions[rival][None]
+            towards = (position if one.units.encoder is None else one.units.encoder.inverse_transform(position))[0]
+            step = np.zeros(len(self.z))
+            step[self.movable] = (towards - self.z)[self.movable]
+            ways.append(step)
+        lengths = np.linalg.norm(ways, axis=1)
+        kept = lengths > 0
+        directions = np.array(ways)[kept] / lengths[kept, None]
+        candidates = [*first_changes(self.sets, self.z, self.code, directions, lengths[kept]), *self._along_columns]
+        if not candidates:
+            return []
+        best = min(candidates, key=lambda found: found.size)
+        order = np.argsort(-np.abs(best.delta), kind="stable")
+        return [self._number(int(j), best) for j in order if best.delta[j] != 0]
+
+    def _level_changes(self) -> list[tuple[float, Change]]:
+        """Other levels of a category that change the decision by themselves."""
+
+        def predict(z: np.ndarray) -> int:
+            return int(self.sets.predict_codes(z[None])[0])
+
+        return [
+            (size, Change(self.units.columns[column], self.cells[column], level, self.label(code)))
+            for size, column, level, code in other_levels(self.units, self.z, self.cells, self.code, predict)
+        ]

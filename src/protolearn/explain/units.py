@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,8 +10,13 @@ from scipy import sparse
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
+from protolearn.export.folding import deciding_model
+from protolearn.tables import NormalScores, PiecewiseLinearBins
 from protolearn.tables.columns import column_arrays, is_frame, is_missing
 from protolearn.tables.preparation import Preparation
+
+# Steps that make something else of a number than its multiple.
+ENCODERS = (PiecewiseLinearBins, NormalScores)
 
 
 @dataclass(frozen=True)
@@ -24,6 +29,8 @@ class Units:
     factor, offset : (n_features,)
     preparation : the Preparation that made the features, if one did
     before : the steps before the classifier
+    encoder : the bins or normal scores that the classifier gets in place of the features, if any; then factor, offset
+        and movable are those of what goes into them, and column_of still that of what the classifier gets
     """
 
     columns: list[str]
@@ -33,6 +40,7 @@ class Units:
     offset: np.ndarray
     preparation: Preparation | None
     before: Any
+    encoder: Any = None
 
     def features(self, rows: Any) -> np.ndarray:
         """Raw rows as the classifier sees them."""
@@ -50,6 +58,8 @@ class Units:
 
     def values(self, Z: np.ndarray) -> list[list[Any]]:
         """Features (of prototypes) as raw values: a level for a category."""
+        if self.encoder is not None:
+            Z = self.encoder.inverse_transform(Z)
         if self.preparation is not None:
             return [[_plain(value) for value in row] for row in self.preparation.inverse_transform(Z)]
         return (Z / self.factor + self.offset).tolist()
@@ -61,22 +71,52 @@ class Units:
 
 def units_of(model: Any) -> tuple[Units, Any]:
     """The units of a classifier or of a pipeline that ends in one, and that classifier."""
+    model = deciding_model(model)
     if not isinstance(model, Pipeline):
         return _plain_units(model, None), model
     steps = [step for _, step in model.steps[:-1] if step not in ("passthrough", None)]
     classifier = model.steps[-1][1]
     before = model[:-1] if steps else None
-    if len(steps) == 1 and isinstance(steps[0], Preparation):
-        return _prepared_units(steps[0], before), classifier
-    units = _plain_units(classifier, before)
-    if len(steps) == 1 and isinstance(steps[0], StandardScaler):
+    encoder = steps.pop() if len(steps) > 1 and isinstance(steps[-1], ENCODERS) else None
+    units = _step_units(steps[-1], before) if steps else None
+    for step in reversed(steps[:-1]):
+        outer = _step_units(step, before)
+        units = None if units is None or outer is None else _composed(outer, units)
+    if units is None:
+        return _plain_units(classifier, before), classifier
+    return (units if encoder is None else _encoded(units, encoder)), classifier
+
+
+def _step_units(step: Any, before: Any) -> Units | None:
+    """The units of what one step makes of a table; None where they are not those of its columns."""
+    if isinstance(step, Preparation):
+        return _prepared_units(step, before)
+    units = _plain_units(step, before) if isinstance(step, StandardScaler | MinMaxScaler) else None
+    if units is not None and isinstance(step, StandardScaler):
         n = len(units.columns)
-        scale = np.ones(n) if steps[0].scale_ is None else steps[0].scale_
-        mean = np.zeros(n) if steps[0].mean_ is None or not steps[0].with_mean else steps[0].mean_
-        return _rescaled(units, steps[0], 1.0 / scale, mean), classifier
-    if len(steps) == 1 and isinstance(steps[0], MinMaxScaler) and not steps[0].clip:
-        return _rescaled(units, steps[0], steps[0].scale_, -steps[0].min_ / steps[0].scale_), classifier
-    return units, classifier
+        scale = np.ones(n) if step.scale_ is None else step.scale_
+        mean = np.zeros(n) if step.mean_ is None or not step.with_mean else step.mean_
+        return _rescaled(units, step, 1.0 / scale, mean)
+    if units is not None and not step.clip:
+        return _rescaled(units, step, step.scale_, -step.min_ / step.scale_)
+    return None
+
+
+def _composed(outer: Units, inner: Units) -> Units | None:
+    """The units of a step after another one, of numbers only: inner (outer (v - a) - b)."""
+    if not (outer.movable.all() and inner.movable.all()):
+        return None
+    return replace(
+        outer, factor=outer.factor * inner.factor, offset=outer.offset + inner.offset / outer.factor, preparation=None
+    )
+
+
+def _encoded(units: Units, encoder: Any) -> Units:
+    """The units of bins or normal scores of such features."""
+    if isinstance(encoder, NormalScores):
+        return replace(units, encoder=encoder)
+    widths = [bins.stop - bins.start for bins in encoder.bins_of_columns()]
+    return replace(units, column_of=np.repeat(units.column_of, widths), encoder=encoder)
 
 
 def _plain_units(classifier: Any, before: Any) -> Units:

@@ -18,9 +18,10 @@ from protolearn.estimators.lmnn import LMNN
 from protolearn.estimators.prediction import NearestPrototypeMixin
 from protolearn.export.plain import PlainModel, RawColumn
 from protolearn.reduction.mixtgauss import MixtGauss
-from protolearn.tables import Preparation
+from protolearn.tables import NormalScores, PiecewiseLinearBins, Preparation
 
 Fold = Callable[[Any, PlainModel], PlainModel]
+_MEANS = "probabilities that are sums over prototypes or means over several sets"
 
 
 def plain_model(model: Any) -> PlainModel:
@@ -36,8 +37,7 @@ def plain_model(model: Any) -> PlainModel:
     """
     if isinstance(model, PlainModel):
         return model
-    while hasattr(model, "best_estimator_"):
-        model = model.best_estimator_
+    model = deciding_model(model)
     steps = model.steps if isinstance(model, Pipeline) else [("", model)]
     classifier = steps[-1][1]
     if not isinstance(classifier, NearestPrototypeMixin):
@@ -61,10 +61,31 @@ def plain_model(model: Any) -> PlainModel:
     return plain.with_arrays(feature_names=tuple(str(name) for name in names))
 
 
+def deciding_model(model: Any) -> Any:
+    """The classifier or pipeline that decides for a search, or for AutoPrototypes where it is one prototype set.
+
+    A pipeline that ends in such a model becomes one pipeline of all steps.
+    """
+    if isinstance(model, Pipeline):
+        last = model.steps[-1][1]
+        inner = deciding_model(last)
+        if inner is last:
+            return model
+        steps = inner.steps if isinstance(inner, Pipeline) else [("classifier", inner)]
+        return Pipeline([*model.steps[:-1], *((f"{model.steps[-1][0]}_{name}", step) for name, step in steps)])
+    while hasattr(model, "best_estimator_"):
+        if not getattr(model, "nearest_decides_", True):
+            raise ValueError(
+                f"This {type(model).__name__} decides by {_MEANS}, and the nearest of one set of prototypes must "
+                "decide here; fit it with members=1."
+            )
+        model = model.best_estimator_
+    return model
+
+
 def input_rows(model: Any, X: Any) -> np.ndarray:
     """Rows of a table as the inputs of the plain model: a Preparation's numbers before it scales them."""
-    while hasattr(model, "best_estimator_"):
-        model = model.best_estimator_
+    model = deciding_model(model)
     first = model.steps[0][1] if isinstance(model, Pipeline) else model
     if isinstance(first, Preparation):
         return first.transform(X) / first.factor_ + first.offset_
@@ -130,6 +151,11 @@ def folder_of(step: Any) -> Fold:
     for kind, fold in FOLDS.items():
         if isinstance(step, kind):
             return fold
+    if isinstance(step, PiecewiseLinearBins | NormalScores):
+        raise ValueError(
+            f"{type(step).__name__} bends the columns and cannot be folded into the prototypes; fit on columns as they "
+            "are (AutoPrototypes does with members=1)."
+        )
     known = ", ".join(sorted(kind.__name__ for kind in FOLDS))
     raise ValueError(
         f"The step {type(step).__name__} cannot be folded into the prototypes; put one of {known} before the "

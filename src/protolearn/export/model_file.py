@@ -58,6 +58,9 @@ _FITTED: dict[str, str] = {
     "MixtGauss": "variances_ priors_ class_prior_ log_likelihood_curve_ accuracy_curve_ n_iter_ _means",
     "StructuralRiskSelector": "classes_ results_ best_estimator_ best_n_prototypes_",
     "Preparation": "is_number_ levels_ fill_ had_missing_ data_min_ data_max_ is_whole_ offset_ factor_",
+    "AutoPrototypes": "classes_ estimators_ shares_ temperatures_ cv_results_ _soft _chosen",
+    "PiecewiseLinearBins": "edges_ mean_ scale_",
+    "NormalScores": "quantiles_ mean_ scale_",
     "StandardScaler": "mean_ var_ scale_ n_samples_seen_",
     "MinMaxScaler": "min_ scale_ data_min_ data_max_ data_range_ n_samples_seen_",
 }
@@ -68,8 +71,9 @@ _KINDS: dict[str, Any] = {
     **dict.fromkeys(("sigma_", "margin_", "reduction_"), Real),
     **dict.fromkeys(("_final_slope", "_scale", "_largest_distance", "_default_sigma"), Real),
     **dict.fromkeys(("_link", "weights_start_"), str),
-    **dict.fromkeys(("loss_curve_", "log_likelihood_curve_", "accuracy_curve_", "levels_"), list),
-    **dict.fromkeys(("cv_scores_", "results_"), dict),
+    **dict.fromkeys(("loss_curve_", "log_likelihood_curve_", "accuracy_curve_", "levels_", "edges_"), list),
+    **dict.fromkeys(("estimators_", "_soft", "_chosen"), list),
+    **dict.fromkeys(("cv_scores_", "results_", "cv_results_"), dict),
     "n_samples_seen_": (Real, np.ndarray),
     "history_": History,
     "best_estimator_": BaseEstimator,
@@ -80,6 +84,8 @@ _OTHERS = {
     "StructuralRiskSelector": "protolearn.auto.srm",
     "ColumnChoice": "protolearn.estimators.columns",
     "Preparation": "protolearn.tables.preparation",
+    "PiecewiseLinearBins": "protolearn.tables.encoding",
+    "NormalScores": "protolearn.tables.encoding",
     "Pipeline": "sklearn.pipeline",
     "StandardScaler": "sklearn.preprocessing",
     "MinMaxScaler": "sklearn.preprocessing",
@@ -298,6 +304,8 @@ def _check_consistent(model: Any) -> None:
     names = getattr(model, "feature_names_in_", None)
     if names is not None and (len(names) != n_features or not all(isinstance(name, str) for name in names)):
         raise ModelFileError("the names of the features are not one text each")
+    for part in getattr(model, "estimators_", []):
+        _check_consistent(part)
     if not isinstance(model, NearestPrototypeMixin):
         _check_answer(model, _row_for(model))
         return
@@ -314,6 +322,8 @@ def _check_consistent(model: Any) -> None:
 
 def _row_for(model: Any) -> Any:
     """One row that a fitted estimator takes."""
+    if hasattr(model, "estimators_"):
+        return _row_for(model.estimators_[0][0])
     if isinstance(model, Preparation):
         # The first row of the inverse passes through all that `transform` reads.
         return model.inverse_transform(np.zeros((1, len(model.factor_))))

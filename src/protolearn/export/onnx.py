@@ -17,7 +17,7 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from protolearn.estimators.columns import ColumnChoice
-from protolearn.export.folding import from_classifier, plain_model
+from protolearn.export.folding import deciding_model, from_classifier, plain_model
 from protolearn.export.plain import PlainModel
 from protolearn.tables import Preparation
 
@@ -53,8 +53,7 @@ def to_onnx(model: Any, *, target_opset: int = OPSET) -> Any:
     from skl2onnx import convert_sklearn
     from skl2onnx.common.data_types import FloatTensorType
 
-    while hasattr(model, "best_estimator_"):
-        model = model.best_estimator_
+    model = deciding_model(model)
     classifier = model.steps[-1][1] if isinstance(model, Pipeline) else model
     plain_model(classifier)
     first = model.steps[0][1] if isinstance(model, Pipeline) else model

@@ -6,6 +6,7 @@ tries both beside the plain scale.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
@@ -95,6 +96,18 @@ class PiecewiseLinearBins(TransformerMixin, BaseEstimator):
         X = validate_data(self, X, dtype=np.float64, reset=False)
         return (self._binned(X) - self.mean_) / self.scale_
 
+    def row_function(self) -> Callable[[np.ndarray], np.ndarray]:
+        """A function of one row that gives what `transform` gives, without checks.
+
+        Returns
+        -------
+        encode : callable taking an ndarray of shape (n_features,) of float64, returning one of shape (n_features_out,)
+        """
+        check_is_fitted(self)
+        column, begin, width = self._flat
+        mean, scale = self.mean_, self.scale_
+        return lambda x: (np.minimum(np.maximum((x[column] - begin) / width, 0.0), 1.0) - mean) / scale
+
     def inverse_transform(self, Z: Any) -> np.ndarray:
         """Rows whose bins are nearest to Z in the sum over a column: each column from its mean progress.
 
@@ -147,13 +160,20 @@ class PiecewiseLinearBins(TransformerMixin, BaseEstimator):
         return sum(map(len, self.edges_)) + len(self.mean_) + len(self.edges_)
 
     def _binned(self, X: np.ndarray) -> np.ndarray:
-        parts = []
-        for column, ends in zip(X.T, self.edges_, strict=True):
+        column, begin, width = self._flat
+        with np.errstate(over="ignore"):
+            return np.clip((X[:, column] - begin) / width, 0.0, 1.0)
+
+    @property
+    def _flat(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Of each bin its column, its lower end and its width; a constant column has a bin that nothing fills."""
+        found = []
+        for j, ends in enumerate(self.edges_):
             if len(ends) < 2:
-                parts.append(np.zeros((len(column), 1)))
-            else:
-                parts.append(np.clip((column[:, None] - ends[:-1]) / np.diff(ends), 0.0, 1.0))
-        return np.hstack(parts)
+                found.append((j, ends[0], np.inf))
+            found += [(j, a, b - a) for a, b in pairwise(ends)]
+        column, begin, width = zip(*found, strict=True)
+        return np.array(column), np.array(begin), np.array(width)
 
 
 class NormalScores(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
@@ -222,6 +242,28 @@ class NormalScores(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, reset=False)
         return (self._scores(X) - self.mean_) / self.scale_
+
+    def row_function(self) -> Callable[[np.ndarray], np.ndarray]:
+        """A function of one row that gives what `transform` gives, without checks.
+
+        Returns
+        -------
+        encode : callable taking an ndarray of shape (n_features,) of float64, returning one of shape (n_features_out,)
+        """
+        check_is_fitted(self)
+        shares = self._shares(len(self.quantiles_))
+        upwards = [np.ascontiguousarray(quantiles) for quantiles in self.quantiles_.T]
+        mirrored = [-quantiles[::-1] for quantiles in upwards]
+        mean, scale, backwards = self.mean_, self.scale_, -shares[::-1]
+
+        def encode(x: np.ndarray) -> np.ndarray:
+            both = [
+                np.interp(value, up, shares) - np.interp(-value, down, backwards)
+                for value, up, down in zip(x.tolist(), upwards, mirrored, strict=True)
+            ]
+            return (np.clip(ndtri(np.array(both) / 2.0), -_LARGEST_SCORE, _LARGEST_SCORE) - mean) / scale
+
+        return encode
 
     def inverse_transform(self, Z: Any) -> np.ndarray:
         """The values that have given scores, within the training range.
