@@ -1,14 +1,17 @@
 """Why a model decides as it does, and how sure that is: explanations, counterfactuals, certificates, in NumPy alone."""
 
 from protolearn.explain.certificate import certified_accuracy, certified_radius
-from protolearn.explain.explanation import Change, Contribution, Explanation, certainty, explain
+from protolearn.explain.counterfactuals import Change, Counterfactual, counterfactual
+from protolearn.explain.explanation import Contribution, Explanation, certainty, explain
 
 __all__ = [
     "Change",
     "Contribution",
+    "Counterfactual",
     "Explanation",
     "certainty",
     "certified_accuracy",
     "certified_radius",
+    "counterfactual",
     "explain",
 ]

@@ -74,24 +74,28 @@ class Surroundings:
         return smallest_change(self, own, rival, free)
 
     def first_change(self, direction: np.ndarray, own: np.ndarray) -> tuple[float, int] | None:
-        """The smallest t > 0 from which on a prototype outside `own` is the nearest at x + t u, and that prototype.
+        """The smallest t > 0 from which on a prototype outside `own` is the nearest at x + t u, and that prototype."""
+        return first_overtaken(*self.along(direction), own)
 
-        From the nearest one the walk goes on to whichever overtakes it first, until that one is of another class.
-        """
-        a, b, c = self.along(direction)
-        t, nearest = 0.0, int(np.where(own, c, np.inf).argmin())
-        for _ in range(4 * len(c)):
-            steps = _overtakes(a - a[nearest], (b - b[nearest]) + 2.0 * t * (a - a[nearest]), _gap(a, b, c, nearest, t))
-            steps[nearest] = np.inf
-            # A rival that arrives together with one of the own class decides.
-            following = int(np.lexsort((own, steps))[0])
-            if not np.isfinite(steps[following]):
-                return None
-            t += float(steps[following])
-            if not own[following]:
-                return t, following
-            nearest = following
-        return None
+
+def first_overtaken(a: np.ndarray, b: np.ndarray, c: np.ndarray, own: np.ndarray) -> tuple[float, int] | None:
+    """The smallest t > 0 from which on a member outside `own` is the least of a t^2 + b t + c, and that member.
+
+    From the least one of `own` the walk goes on to whichever overtakes it first, until that one is of another class.
+    """
+    t, nearest = 0.0, int(np.where(own, c, np.inf).argmin())
+    for _ in range(4 * len(c)):
+        steps = _overtakes(a - a[nearest], (b - b[nearest]) + 2.0 * t * (a - a[nearest]), _gap(a, b, c, nearest, t))
+        steps[nearest] = np.inf
+        # A rival that arrives together with one of the own class decides.
+        following = int(np.lexsort((own, steps))[0])
+        if not np.isfinite(steps[following]):
+            return None
+        t += float(steps[following])
+        if not own[following]:
+            return t, following
+        nearest = following
+    return None
 
 
 def _gap(a: np.ndarray, b: np.ndarray, c: np.ndarray, nearest: int, t: float) -> np.ndarray:

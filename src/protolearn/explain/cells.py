@@ -65,6 +65,12 @@ class Cells:
         """Whether all prototypes have one metric: a difference of two distances is linear then."""
         return len(np.unique(self.slot)) == 1
 
+    def site(self, prototype: int) -> np.ndarray:
+        """Where a prototype is, or of a map that loses directions the nearest such point to the origin of the maps."""
+        if self.is_diagonal:
+            return self.positions[prototype]
+        return self.origin + np.linalg.pinv(self.maps[self.slot[prototype]]) @ self.positions[prototype]
+
     @cached_property
     def magnitude(self) -> np.ndarray:
         """How large the numbers are that each input is compared with."""

@@ -11,6 +11,7 @@ import numpy as np
 
 from protolearn.core.prototypes import PrototypeSet
 from protolearn.explain.border import Surroundings, forms
+from protolearn.explain.counterfactuals import Change
 from protolearn.explain.inputs import check_explainable
 from protolearn.explain.measured import MeasuredSurroundings
 from protolearn.explain.sets import Found, OneSet, SetsOfPrototypes, first_changes, sets_of
@@ -33,16 +34,6 @@ class Contribution:
     own: Any
     rival: Any
     contribution: float
-
-
-@dataclass(frozen=True)
-class Change:
-    """A value and what it would have to be; `leads_to` is the class from there on."""
-
-    column: str
-    value: Any
-    border: Any
-    leads_to: Any
 
 
 @dataclass(frozen=True)
