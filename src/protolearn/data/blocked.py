@@ -187,7 +187,7 @@ def blocked_set(source: BlockSource, weigh: Callable[[Survey], np.ndarray | None
         raise ValueError("There is no row with a weight above zero in any block; give at least two classes one.")
     factor = weigh(survey)
     weights = survey.weights if factor is None else survey.weights * factor
-    dtype = dtype_for(survey.dtype, survey.largest)
+    dtype = dtype_for(survey.dtype, survey.low, survey.high)
     reader = Reader(survey.classes, survey.n_columns, dtype, factor)
     n = int(survey.counts.sum())
     return BlockedSet(source, reader, n, float(weights.sum()), survey.counts, survey.dtype), survey

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from protolearn.data.training_set import class_codes, largest_number
+from protolearn.data.ranges import column_extremes
+from protolearn.data.training_set import class_codes
 
 
 @dataclass(frozen=True)
@@ -18,18 +19,24 @@ class Survey:
     blocks : number of the first block, for messages
     classes : sorted labels; counts, weights : rows of each and the sum of their weights
     only_in : for each class the block that holds all of its rows, -1 where there are several
-    largest : the largest absolute value
+    low, high : the least and the largest value of each column
     """
 
     block: int
     n_blocks: int
     n_columns: int
     dtype: np.dtype
-    largest: float
+    low: np.ndarray
+    high: np.ndarray
     classes: np.ndarray
     counts: np.ndarray
     weights: np.ndarray
     only_in: np.ndarray
+
+    @property
+    def largest(self) -> float:
+        """The largest absolute value."""
+        return float(max(-self.low.min(), self.high.max()))
 
     def joined(self, other: Survey) -> Survey:
         """The survey of both."""
@@ -52,7 +59,8 @@ class Survey:
             self.n_blocks + other.n_blocks,
             self.n_columns,
             np.result_type(self.dtype, other.dtype),
-            max(self.largest, other.largest),
+            np.minimum(self.low, other.low),
+            np.maximum(self.high, other.high),
             classes,
             np.bincount(codes, np.concatenate([self.counts, other.counts])).astype(np.int64),
             np.bincount(codes, np.concatenate([self.weights, other.weights])),
@@ -94,7 +102,7 @@ def survey_block(number: int, X: Any, y: Any, weight: Any) -> Survey | None:
     counts = np.bincount(codes)
     weights = counts.astype(np.float64) if weight is None else np.bincount(codes, weight)
     only_in = np.full(len(classes), number)
-    return Survey(number, 1, X.shape[1], X.dtype, largest_number(X), classes, counts, weights, only_in)
+    return Survey(number, 1, X.shape[1], X.dtype, *column_extremes(X), classes, counts, weights, only_in)
 
 
 def as_rows(number: int, X: Any, y: Any, weight: Any) -> tuple[Any, np.ndarray, np.ndarray | None]:

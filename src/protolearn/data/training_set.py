@@ -18,6 +18,7 @@ from scipy import sparse
 from protolearn.core.threads import in_threads, one_blas_thread, threads_for, worth_threads
 from protolearn.data.orders import in_parts, index_type, one_window, shuffled, windows
 from protolearn.data.presentations import Presentations
+from protolearn.data.ranges import column_extremes
 from protolearn.data.samples import Batch, Combine, OfBatch, Samples
 
 # A batch of rows and the distances to some hundred prototypes stay in a 1 MB second-level cache together.
@@ -29,6 +30,8 @@ _REDUCED_BYTES, _REDUCED_ROWS = 1 << 22, 4096
 _RUNS = 16
 # Squares of float32 numbers outside these bounds overflow or vanish; they are computed in float64.
 _FLOAT32_SMALLEST, _FLOAT32_LARGEST = 1e-15, 1e15
+# Beside a column so many times as wide as the middle one, the squares of the others are rounding errors of float32.
+_FLOAT32_WIDEST = 300
 
 
 def batch_rows(n_columns: int, itemsize: int, n_bytes: int = _BATCH_BYTES, most: int = _MOST_BATCH_ROWS) -> int:
@@ -83,10 +86,10 @@ def row_batches(X: Any, n_columns: int, dtype: Any) -> Iterator[tuple[slice, np.
 
 
 def working_dtype(X: Any) -> np.dtype:
-    """The number type to compute in: that of X, but float64 where squares of float32 would overflow or vanish."""
-    if X.dtype != np.float32:
-        return np.dtype(np.float64)
-    return dtype_for(X.dtype, largest_number(X))
+    """The number type to compute in: that of X, but float64 where squares of float32 would lose too many digits."""
+    if X.dtype != np.float32 or not X.shape[0]:
+        return np.dtype(X.dtype if X.dtype == np.float32 else np.float64)
+    return dtype_for(X.dtype, *column_extremes(X))
 
 
 def largest_number(X: Any) -> float:
@@ -95,12 +98,21 @@ def largest_number(X: Any) -> float:
     return max(abs(float(values.max(initial=0))), abs(float(values.min(initial=0))))
 
 
-def dtype_for(dtype: np.dtype, largest: float) -> np.dtype:
-    """The number type to compute in, for numbers of a type whose largest absolute value is known."""
+def dtype_for(dtype: np.dtype, low: np.ndarray, high: np.ndarray) -> np.dtype:
+    """The number type to compute in, for numbers of a type with the least and the largest of each column."""
     if dtype != np.float32:
         return np.dtype(np.float64)
+    largest = max(-low.min(initial=0), high.max(initial=0))
     safe = largest == 0 or _FLOAT32_SMALLEST < largest < _FLOAT32_LARGEST
-    return np.dtype(np.float32) if safe else np.dtype(np.float64)
+    return np.dtype(np.float32 if safe and not _one_drowns_the_others(high - low) else np.float64)
+
+
+def _one_drowns_the_others(ranges: np.ndarray) -> bool:
+    """Whether float32 loses the squares of most columns beside that of the widest."""
+    ranges = ranges[ranges > 0]
+    if not len(ranges) or ranges.max() <= _FLOAT32_WIDEST * ranges.min():
+        return False
+    return bool(ranges.max() > _FLOAT32_WIDEST * np.median(ranges))
 
 
 def _combined(values: Iterable[Any], combine: Combine) -> Any:
