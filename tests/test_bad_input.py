@@ -502,7 +502,7 @@ def test_prototypes_that_leave_float32_are_not_kept(monkeypatch, blobs):
 
 
 def test_a_start_whose_weights_overflow_is_refused():
-    X = np.random.default_rng(0).normal(size=(20, 3)).astype(np.float32) * np.float32([1e-20, 1e12, 1.0])
+    X = np.random.default_rng(0).normal(size=(20, 3)).astype(np.float32) * np.float32([1e-20, 1.0, 1.0])
     with pytest.raises(ValueError, match="The first weights of LPD overflow float32, because the features differ"):
         protolearn.LPD(initial_weights="inverse_std", random_state=0).fit(X, np.arange(20) % 2)
 
