@@ -1,6 +1,6 @@
 """The seven experiments of the LaMaLVQ thesis (Kelders 2013, Tables 6 to 12), and LaMaLVQ and LMNN beside others.
 
-`python -m reproduction lamalvq`. Protocol (SPEC 5.2): ten folds, z-normalised, Letter 2.5 % of each class. The thesis
+`python -m reproduction lamalvq`. Protocol: ten folds, z-normalised, Letter 2.5 % of each class. The thesis
 prints curves only; a row has the curves of one fold, and each finding of the thesis is tested on their means.
 """
 

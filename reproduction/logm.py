@@ -1,6 +1,6 @@
 """LOGM and its rivals, tuned inside the training part: Jin, Liu and Hou (2010), Tables 3, 5, 7 and 8.
 
-`python -m reproduction logm`. Protocol (SPEC 4): features scaled to [-1, 1] on the training part; stratified 10-fold
+`python -m reproduction logm`. Protocol (section 6): features scaled to [-1, 1] on the training part; stratified 10-fold
 cross-validation, or the official split; S, alpha and tau chosen from the paper's 125 points on a stratified hold-out of
 the training part (a third, or a fifth with a split), the simplest of equals; then trained again on all of it. One
 scaling, one hold-out, one k-means for each S and one order of presentation serve all methods of a fold.
@@ -32,7 +32,7 @@ from reproduction.shared_fits import SharedFits
 
 _ALL = ("regularization", "n_prototypes", "learning_rate")
 # The parameters of the protocol's grid that a method has, and values that are tried beside them. GLVQ's slope has no
-# unit and is not in the paper (SPEC A13b). Table 8 does not say whether LOGM-W has weights for each prototype (A18).
+# unit and is not in the paper. Table 8 does not say whether LOGM-W has weights for each prototype.
 METHODS: dict[str, tuple[Method, tuple[str, ...]]] = {
     "MCE": (Method(MCE()), _ALL),
     "GLVQ": (Method(GLVQ(), {"slope": (10.0, 20.0)}), _ALL),

@@ -31,7 +31,7 @@ Figures = Mapping[str, Mapping[str, float]]
 # Why our figures differ, where we know.
 CAUSES = {
     "breast": "the paper counts 10 features where UCI has 9 and an identifier, and its figures are below what these "
-    "data usually give (SPEC A21). Not for the identifier alone: with a random tenth feature or the number of the row "
+    "data usually give. Not for the identifier alone: with a random tenth feature or the number of the row "
     "beside the nine, LOGM and SVM still get 95.6 to 97.2 %. Its preparation differs in a way that the text does not "
     "tell",
     "dermatology": "all eight of the paper's methods are lower, SVM by 1.2 and k-means by 2.3 points. Not by the one "
@@ -42,9 +42,9 @@ CAUSES = {
     "at 86.7 to 87.2 % have another class to tell than ours (any C-class flare, 884 and 182 rows) or other features",
     "soybean": "the 562 complete rows hold 15 classes, the paper counts 19",
     "chess": "GLVQ by 3.1, the others by 0.2 to 1.2 points: its slope is chosen from 10 and 20 here, where the paper "
-    "prints one slope for all methods, in units that the relative distance does not have (SPEC A13b)",
+    "prints one slope for all methods, in units that the relative distance does not have",
     "satimage": "70 to 75 % in the paper, SVM included, are far below what these data give anywhere else (10.6 % error "
-    "of LPD in Paredes and Vidal, about 90 % right by 1-NN): a fault of the paper's data is likely (SPEC A21)",
+    "of LPD in Paredes and Vidal, about 90 % right by 1-NN): a fault of the paper's data is likely",
 }
 
 # Looked into on the folds of seed 0, repeat 0.

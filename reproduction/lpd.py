@@ -1,6 +1,6 @@
 """LPD beside all vectors, LVQ and SVM on 14 data sets: Paredes and Vidal (2006), Tables 1 to 3 and section 3.1.
 
-`python -m reproduction lpd`. Protocol (SPEC 1.3): stratified 5-fold cross-validation, features as they are, 5 %
+`python -m reproduction lpd`. Protocol: stratified 5-fold cross-validation, features as they are, 5 %
 prototypes. The paper does not state the settings of its rivals. LVQ (LVQ_PAK's, from its `propinit`; LVQ2 is LVQ2.1):
 20 epochs, window 0.3, epsilon 0.2, the rate chosen on a quarter of the training part, then trained again on all of it.
 SVM1, SVM2 and SVM3: svm-light's defaults, kernels (x y + 1), (x y + 1)^2 and exp(-|x - y|^2), C = 1 / (mean length of

@@ -1,6 +1,6 @@
 """Chen and MixtGauss on edited training sets: Lozano et al., Tables 2 and 3 and Figure 1.
 
-`python -m reproduction mixtgauss`. Protocol (SPEC 2.3): 5-fold cross-validation, stratified and shuffled (A10); in each
+`python -m reproduction mixtgauss`. Protocol: 5-fold cross-validation, stratified and shuffled; in each
 fold Wilson's editing first, its k chosen by 5-fold cross-validation on the training part alone; then each method with 3
 and with 5 prototypes a class, 1-NN on the test part. On the features as they are, as in the paper, and standardised by
 the training part. The methods of a fold share its editing.

@@ -59,9 +59,9 @@ def _table(rows: Rows, size: int) -> list[Block]:
         blocks.append(
             "Folds are stratified and shuffled. The published standard deviations on Phoneme and Satimage (up to 19.8) "
             f"and the low figures of the edited sets there (72.05 and 82.99, ours {raw['phoneme']['edited']:.2f} and "
-            f"{raw['satimage']['edited']:.2f}) point to folds in the order of the file (A10); compare the averages "
-            'with that in mind. "MixtGauss" is Algorithm 1 with its roll-back repaired (A8), variances read as '
-            "variances (A6), standard deviation and disturbance a tenth of the class's range (A7)."
+            f"{raw['satimage']['edited']:.2f}) point to folds in the order of the file; compare the averages "
+            'with that in mind. "MixtGauss" is Algorithm 1 with its roll-back repaired, variances read as '
+            "variances, standard deviation and disturbance a tenth of the class's range."
         )
     return [*blocks, *(_sets(rows, scaling, found, printed) for scaling, found in scores.items() if found)]
 

@@ -1,4 +1,4 @@
-"""Each paper's protocol as data: how it splits, scales and tunes. SPEC 1.3, 2.3, 3.2, 4, 5.2.
+"""Each paper's protocol as data: how it splits, scales and tunes.
 
 `Protocol` says what is common to all of them; what a paper does with a part (edit it, draw prototypes, tune) is in its
 own module, which reads its numbers from here.
@@ -109,16 +109,16 @@ LOGM_LARGE = LOGM_SMALL.changed(
     epochs=40,
 )
 
-# Paredes and Vidal (2006), 3.2: no scaling; the number of repeats is not stated, nor are LVQ's settings (A4): the rate
+# Paredes and Vidal (2006), 3.2: no scaling; the number of repeats is not stated, nor are LVQ's settings: the rate
 # is chosen from ours on a quarter of the training part. 3.1: 100 random starts; 3.3: five of ten images, and mirrors.
 LPD_TABLES = Protocol(folds=5, hold_out=1 / 4, grid={"learning_rate": (0.01, 0.03, 0.1, 0.3)})
 LPD_GRID = Protocol(folds=None, repeats=100)
 LPD_FACES = Protocol(folds=None)
 
-# Lozano et al., 4: the sizes of the parts are those of five folds (A10); Wilson's k by five folds of the training part.
+# Lozano et al., 4: the sizes of the parts are those of five folds; Wilson's k by five folds of the training part.
 MIXTGAUSS_TABLES = Protocol(folds=5, inner_folds=5)
 
-# Bermejo, 5.2: Ripley's split, 100 runs; alpha and sigma on 250 more samples, the values tried are ours (A12e).
+# Bermejo, 5.2: Ripley's split, 100 runs; alpha and sigma on 250 more samples, the values tried are ours.
 LEARN1NN_RIPLEY = Protocol(
     folds=None,
     repeats=100,

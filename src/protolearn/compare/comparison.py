@@ -1,10 +1,10 @@
 """Every method on one data set: same folds, settings tuned inside each training part, one row a fold in a file.
 
-Protocol of Jin, Liu and Hou (2010), SPEC 4: stratified folds; inside each training part a stratified third is held out,
-every setting of a small grid fitted on the rest, the best one (the first of equals) fitted again on all of it. Features
-are scaled to [-1, 1] by the training part, or prepared as the caller wants. The rows come in a fixed order, whatever
-runs in parallel, and each goes to the file when it is done: a run that was killed goes on where it stopped, and ends
-with the same rows (but for the seconds, which are measured).
+Protocol of Jin, Liu and Hou (2010), section 6: stratified folds; inside each training part a stratified third is held
+out, every setting of a small grid fitted on the rest, the best one (the first of equals) fitted again on all of it.
+Features are scaled to [-1, 1] by the training part, or prepared as the caller wants. The rows come in a fixed order,
+whatever runs in parallel, and each goes to the file when it is done: a run that was killed goes on where it stopped,
+and ends with the same rows (but for the seconds, which are measured).
 """
 
 from __future__ import annotations

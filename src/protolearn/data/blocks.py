@@ -23,7 +23,7 @@ class Blocks:
         For `predict` a block may be X alone.
 
     Every pass of a solver goes over the blocks once: lbfgs and gradient make one or two passes an iteration, online and
-    adam one an epoch. Online methods meet the blocks in their order, and shuffle the rows of each: rows sorted by class
+    adam one an epoch. Online methods read the blocks in their order, and shuffle the rows of each: rows sorted by class
     should be shuffled before.
 
     Examples

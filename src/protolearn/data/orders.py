@@ -1,4 +1,4 @@
-"""Orders in which an epoch meets the rows: a seeded shuffle and, of many rows, one of windows."""
+"""Orders in which an epoch presents the rows: a seeded shuffle and, of many rows, one of windows."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ class Samples:
     def walk(self, step: Callable[[Any, TrainingSet, int], Any], state: Any) -> list[Any]:
         """Where `state` arrives after `step(state, block, number)` over all blocks, in `n_chains` walks at a time.
 
-        Each walk begins at `state` and meets its share of the blocks, one after the other.
+        Each walk begins at `state` and reads its share of the blocks, one after the other.
         """
         raise NotImplementedError("abstract: samples can be walked over")
 

@@ -1,4 +1,4 @@
-"""Where samples in blocks meet the estimators: which input they are, checks, prediction block by block."""
+"""Samples in blocks as the input of estimators: which input they are, checks, prediction block by block."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def warn_of_sorted_rows(classes: np.ndarray, only_in: np.ndarray) -> None:
     lonely = np.flatnonzero(only_in >= 0)
     if len(lonely):
         warnings.warn(
-            f"Class {classes[lonely[0]]!s} is in block {only_in[lonely[0]]} only: online methods meet it once a round, "
+            f"Class {classes[lonely[0]]!s} is in block {only_in[lonely[0]]} only: online methods see it once a round, "
             "in a row. Shuffle the rows over the blocks, or choose solver='lbfgs', which does not mind.",
             UserWarning,
             stacklevel=2,

@@ -68,7 +68,7 @@ class LvqPakStart:
         return (self._olvq1_epoch(data, positions, labels, random), labels) if self.balanced else (positions, labels)
 
     def _balance(self, data: TrainingSet, chosen: list[list[int]], queue: _Candidates) -> list[list[int]]:
-        """One prototype less for a class whose own distances are small, one more where they are large (SPEC 6)."""
+        """One prototype less for a class whose own distances are small, one more where they are large."""
         medians = np.array([self._median_distance(data.rows(np.array(rows, dtype=np.int64))) for rows in chosen])
         known = medians[np.isfinite(medians)]
         if not len(known):

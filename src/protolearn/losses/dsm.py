@@ -8,7 +8,7 @@ class DecisionSurfaceLoss(PairLoss, name="dsm"):
     """The perceptron loss of the two nearest prototypes: only errors move anything.
 
         phi           = max(d_own - d_rival, 0) / 2
-        dphi/dd_own   = 1/2 where d_own > d_rival, else 0              SPEC 6, 8
+        dphi/dd_own   = 1/2 where d_own > d_rival, else 0              Geva and Sitte (1991)
         dphi/dd_rival = -dphi/dd_own
 
     With c = 1/2 a learning rate alpha moves a prototype by alpha (x - m). A tie is no error: nothing moves.

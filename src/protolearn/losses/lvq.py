@@ -57,7 +57,7 @@ class WindowRule(Rule):
 class WinnerRule(Rule, name="lvq1"):
     """LVQ1: the nearest prototype is pulled where its label is right, pushed where it is wrong.
 
-    c = +1/2 or -1/2 for the nearest prototype                     SPEC 6
+    c = +1/2 or -1/2 for the nearest prototype                     Kohonen (1990)
     """
 
     looks_at_second = False
@@ -70,7 +70,7 @@ class WinnerRule(Rule, name="lvq1"):
 class OptimisedWinnerRule(WinnerRule, name="olvq1"):
     """OLVQ1: LVQ1 with a rate for each prototype.
 
-        alpha_c /= 1 + alpha_c after a pull, alpha_c /= 1 - alpha_c after a push          SPEC 6
+        alpha_c /= 1 + alpha_c after a pull, alpha_c /= 1 - alpha_c after a push          Kohonen (1992)
 
     The rate never rises above the first one: without that cap it passes 1 and the prototypes run away.
     """
@@ -82,7 +82,7 @@ class OptimisedWinnerRule(WinnerRule, name="olvq1"):
 class CorrectionRule(WindowRule, name="lvq2"):
     """LVQ2: where the nearest is wrong, the second nearest right and the sample inside the window, push and pull.
 
-    c = -1/2 for the nearest, +1/2 for the second                      SPEC 6
+    c = -1/2 for the nearest, +1/2 for the second                      Kohonen (1990)
     """
 
     @kernel(rule_signature)
@@ -98,7 +98,7 @@ class CorrectionRule(WindowRule, name="lvq2"):
 class BorderRule(WindowRule, name="lvq21"):
     """LVQ2.1: where one of the two nearest is right and the other wrong, in either order, inside the window.
 
-    c = +1/2 for the right one, -1/2 for the wrong one              SPEC 6; LVQ_PAK's program lvq2
+    c = +1/2 for the right one, -1/2 for the wrong one              Kohonen (1990); LVQ_PAK's program lvq2
     """
 
     @kernel(rule_signature)
@@ -114,7 +114,7 @@ class BorderRule(WindowRule, name="lvq21"):
 class StabilisedBorderRule(WindowRule, name="lvq3"):
     """LVQ3: LVQ2.1, and where both nearest are right both are pulled a little, window or not.
 
-        c = epsilon / 2 for both                                        SPEC 6
+        c = epsilon / 2 for both                                        Kohonen (1990)
 
     epsilon : 0.1 to 0.5
     """

@@ -1,6 +1,6 @@
 """Condensing by splitting space: Chen and Jozwik (1996), and the variants of Sanchez (2004).
 
-The MixtGauss paper compares with Chen without describing it (A9): the splitting is that of the original.
+The MixtGauss paper compares with Chen without describing it: the splitting is that of the original.
 """
 
 from __future__ import annotations

@@ -49,7 +49,7 @@ class Mixture:
 
 @dataclass(frozen=True)
 class MixtureStart:
-    """Where the mixtures start: section 3.1, which leaves the sizes open (A7).
+    """Where the mixtures start: section 3.1, which leaves the sizes open.
 
     disturbance : the means are the centroid plus uniform noise of up to this share of each feature's range
     spread : the first standard deviation, as a share of the range
@@ -205,8 +205,8 @@ def em_step(part: ClassData, mixture: Mixture) -> tuple[Mixture, float]:
         alpha_m   = mean_t R_tm,  mu_m = sum_t R_tm x_t / sum_t R_tm                  (4)
         sigma_m^2 = sum_t R_tm (x_t - mu_m)^2 / sum_t R_tm                            (5)
 
-    (5) is printed without the square, which makes a variance of a standard deviation, and EM lose likelihood (A6). In
-    (3) the paper's P_m is a responsibility, in (2) a density (A5). A variance stops at the floor, the best value there
+    (5) is printed without the square, which makes a variance of a standard deviation, and EM lose likelihood. In
+    (3) the paper's P_m is a responsibility, in (2) a density. A variance stops at the floor, the best value there
     is at or above it, so the likelihood still never falls. A component that has lost its samples is seated anew.
     """
     return _stepped(part, mixture, part.reduce(partial(em_sums, mixture, part.centroid)))
@@ -309,7 +309,7 @@ def fit_mixtures(
         anew; when the others have moved the same step may pass. Stops when no class got better; the result is the best
         state on the way
     "algorithm1" : as printed. The accuracy is not measured again after a class went back, so that the step just
-        rejected is compared with itself, counts as equal, and passes (A8); the result is the last state
+        rejected is compared with itself, counts as equal, and passes; the result is the last state
     "likelihood" : until the log-likelihood of every class gains less than `tol` of a unit a sample
     """
     if stopping == "likelihood":

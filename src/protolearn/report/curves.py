@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -79,35 +78,3 @@ def plot_tradeoff(
     if ax.get_legend_handles_labels()[0]:
         ax.legend(frameon=False)
     return ax
-
-
-def plot_accuracy_by_size(
-    sizes: Sequence[int],
-    accuracies: Mapping[str, np.ndarray],
-    *,
-    reference: tuple[str, float] | None = None,
-    title: str = "",
-    path: str | Path | None = None,
-) -> Any:
-    """Mean accuracy of several methods over the number of prototypes, with bars of one standard deviation.
-
-    sizes : numbers of prototypes
-    accuracies : for each method an array (n_sizes, n_runs) of shares between 0 and 1
-    reference : name and accuracy of what the methods are compared with, a dashed line
-    path : where to write the figure; None does not write it
-
-    Returns the matplotlib figure.
-    """
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(6.4, 4.2), layout="constrained")
-    rows = [
-        {"method": name, "prototypes": size, "accuracy": np.mean(values), "spread": np.std(values)}
-        for name, runs in accuracies.items()
-        for size, values in zip(sizes, runs, strict=True)
-    ]
-    axes = plot_tradeoff(rows, reference=reference, ax=figure.add_subplot())
-    axes.set(ylabel="test accuracy, %", title=title)
-    if path is not None:
-        figure.savefig(path, dpi=150)
-    return figure

@@ -37,10 +37,10 @@ def online(start: PrototypeSet, data: TrainingSet, objective: Objective, plan: P
     """Stochastic gradient descent, or a rule, over `max_iter` epochs.
 
         m_i     <- m_i     - eta(t) c_i dD_i/dm_i
-        theta_s <- project(theta_s - rho(t) sum of c_i dD_i/dtheta_s)              SPEC 0
+        theta_s <- project(theta_s - rho(t) sum of c_i dD_i/dtheta_s)
 
-    All gradients of a step are taken before anything moves. The loss of an epoch is the mean over its samples, each
-    as it was met, without a penalty of the prototypes alone, which acts between batches of samples.
+    All gradients of a step are taken before anything moves. The loss of an epoch is the mean over its samples, each as
+    it was when the sample was presented. A penalty of the prototypes alone, which acts between batches, is left out.
     """
     presentations = data.presentations(plan.random if plan.shuffle else None)
     stream = _Stream(start, data, objective, plan, epoch_length=presentations.length)

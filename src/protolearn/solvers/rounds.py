@@ -39,13 +39,13 @@ def rounds(start: PrototypeSet, data: Samples, objective: Objective, plan: Plan)
 
     With one walk (blocks that come to this process one by one) nothing is averaged: this is the online method, whose
     rows are shuffled within their block. With several, each walk begins at the same prototypes and runs the online
-    method on its own blocks. A mean of k walks moves about as far as one of them: k times as many samples are looked
-    at for the way of one walk, with less noise. Schedules end with the last round; the slope grows as on one machine.
+    method on its own blocks. A mean of k walks moves about as far as one of them: k times as many samples are read
+    for the way of one walk, with less noise. Schedules end with the last round; the slope grows as on one machine.
     """
     stopping = EarlyStopping(plan.tol, plan.watch, best_iterate(plan, data, objective.metric))
     result = Solution(start)
     local = replace(plan, watch=None, keep="last", validation=None, tol=None, max_iter=1)
-    # A walk meets its share of the samples: its clock runs that much faster.
+    # A walk sees its share of the samples only, so its schedule runs that much faster.
     local = replace(local, n_steps=max(plan.max_iter * data.n_samples // data.n_chains, 1))
     local = replace(local, annealing=float(plan.annealing**data.n_chains))
     walker = _Walker(start, plan.rates, 0)
