@@ -23,12 +23,13 @@ from protolearn.auto.choice import choose
 from protolearn.auto.race import Budget, Entry, Problem, numbers_of, refitted, set_log_proba
 from protolearn.auto.rows import row_classifier_of_one, row_classifier_of_sets
 from protolearn.auto.search import BYTES, Search, Told, row_of
+from protolearn.core.pages import HasPage
 from protolearn.core.parameters import check_count, check_number, check_random
 from protolearn.data.containers import rows_of
 from protolearn.losses.temperature import tempered
 
 
-class AutoPrototypes(ClassifierMixin, BaseEstimator):
+class AutoPrototypes(HasPage, ClassifierMixin, BaseEstimator):
     """A small prototype model of any table, with nothing to choose: held-out rows choose.
 
     Fourteen candidates race: soft prototypes under local and shared metrics with a ridge to their start, LGMLVQ, LOGM

@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from protolearn.core.pages import HasPage
 from protolearn.core.parameters import as_numbers, check_choice, check_count, check_number, stores_parameters
 from protolearn.data import class_codes
 from protolearn.data.ranges import check_finite, check_range, finite_or_refused, size_and_spread
@@ -22,7 +23,7 @@ from protolearn.solvers.triples import TripleProblem
 _STARTS = ("identity", "pca", "lda")
 
 
-class LMNN(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class LMNN(HasPage, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Large margin nearest neighbours: learn a linear map for nearest-neighbour classification.
 
         cost = (1 - mu) sum_ij D_ij + mu sum_ijl [margin + D_ij - D_il]_+,   D_ij = |Omega (x_i - x_j)|^2    LaMaLVQ (2)

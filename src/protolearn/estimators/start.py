@@ -13,6 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.sparsefuncs import min_max_axis
 from sklearn.utils.validation import validate_data
 
+from protolearn.core.pages import HasPage
 from protolearn.core.parameters import as_numbers, check_choice
 from protolearn.core.prototypes import PrototypeSet
 from protolearn.data import Blocks, Samples, TrainingSet, blocked_set, class_codes, dense_rows, is_dask
@@ -27,7 +28,7 @@ from protolearn.metrics import METRICS, Metric
 _SAMPLES_A_PROTOTYPE = 30
 
 
-class CheckedClassifier(NearestPrototypeMixin, ClassifierMixin, BaseEstimator):
+class CheckedClassifier(HasPage, NearestPrototypeMixin, ClassifierMixin, BaseEstimator):
     """Checks of the input, and prediction.
 
     data_min_, data_max_ : the range of each feature in the training set, where its rows were in memory

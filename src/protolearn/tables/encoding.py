@@ -15,13 +15,14 @@ from scipy.special import ndtr, ndtri
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from protolearn.core.pages import HasPage
 from protolearn.core.parameters import check_count
 
 # Scores beyond three standard deviations are those of a few rows.
 _LARGEST_SCORE = 3.0
 
 
-class PiecewiseLinearBins(TransformerMixin, BaseEstimator):
+class PiecewiseLinearBins(HasPage, TransformerMixin, BaseEstimator):
     """Each column as several: how far a value has gone through each of its quantile bins.
 
         z_jb = (clip((x_j - e_b) / (e_{b+1} - e_b), 0, 1) - mean_jb) / scale_j        e the quantiles of column j
@@ -176,7 +177,7 @@ class PiecewiseLinearBins(TransformerMixin, BaseEstimator):
         return np.array(column), np.array(begin), np.array(width)
 
 
-class NormalScores(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+class NormalScores(HasPage, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """Each column by its rank in the training set, as a score of the standard normal distribution.
 
         z_j = (clip(Phi^-1(F_j(x_j)), -3, 3) - mean_j) / scale_j    F_j linear between `n_quantiles` quantiles

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from protolearn.core.pages import HasPage
 from protolearn.core.parameters import check_choice, check_count
 from protolearn.tables.columns import column_arrays, holds_numbers, is_frame, numbers, texts
 
@@ -37,7 +38,7 @@ class Origin:
         return {"level": f"{self.column}={self.level}", "missing": f"{self.column}_missing"}.get(self.role, self.column)
 
 
-class Preparation(TransformerMixin, BaseEstimator):
+class Preparation(HasPage, TransformerMixin, BaseEstimator):
     """Raw rows as numbers that distances can be taken of.
 
         z = factor (v - offset),  v a number, the code of a category, or 1 and 0 for a level or a missing value
