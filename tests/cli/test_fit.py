@@ -16,9 +16,9 @@ import pytest
 from sklearn.datasets import dump_svmlight_file
 
 import protolearn
-from protolearn.auto.tradeoff import TradeoffPoint, folds_of, smallest_within_one_error, walk_tradeoff
 from protolearn.cli import console, fit, references
 from protolearn.cli.methods import METHODS
+from protolearn.estimators.tradeoff import TradeoffPoint, folds_of, smallest_within_one_error, walk_tradeoff
 from protolearn.tables import Preparation, read_table
 from shop import run, write_shop
 
@@ -358,7 +358,7 @@ class Step:
     ],
 )
 def test_the_walk_goes_on_while_accuracy_rises(scores, last):
-    from protolearn.auto.tradeoff import COUNTS
+    from protolearn.estimators.tradeoff import COUNTS
 
     table = dict(zip(COUNTS, [*scores, *[scores[-1]] * 20], strict=False))
     X, y = np.zeros((1000, 1)), np.arange(1000) % 2

@@ -265,7 +265,7 @@ class Named:
         from sklearn.metrics import accuracy_score, balanced_accuracy_score
 
         from protolearn.auto.search import stratified_part
-        from protolearn.auto.tradeoff import COUNTS, above, folds_of, smallest_within_one_error, walk_tradeoff
+        from protolearn.estimators.tradeoff import COUNTS, above, folds_of, smallest_within_one_error, walk_tradeoff
 
         codes = np.unique(data.y, return_inverse=True)[1]
         part = stratified_part(codes, _WALK_ROWS, np.random.RandomState(self.options.seed))

@@ -9,10 +9,11 @@ from typing import TypeVar
 from protolearn.solvers import SOLVERS
 
 PARAMETERS = {
-    "n_prototypes": """int, dict or float
+    "n_prototypes": """int, dict, float or "auto"
         How many prototypes each class gets (S): one number for all classes, a dict from class to number, or a share of
         the training set between 0 and 1, divided by class size, at least one each. More fit finer borders and take
-        more time and memory; try 1 to 5, for large sets up to 25.""",
+        more time and memory; try 1 to 5, for large sets up to 25. "auto" fits on three folds with 1, 2, 3, 5, 8, ...
+        for each class until held-out rows gain nothing, and takes the fewest that they do not tell from the best.""",
     "init": """str, array, pair (positions, labels), fitted estimator or callable
         Where the prototypes start. "kmeans": cluster centres of each class; "class_mean": the mean of each class;
         "random": training samples; "border": training samples near the decision border; "eveninit", "propinit",
@@ -188,10 +189,10 @@ PARAMETERS = {
     "exact_diameter": """bool or None
         Whether diameters are exact, which takes time that grows with the square of a block; None: for blocks of up to
         4096 samples. Otherwise a few passes over the block find a pair at least half as far apart as the farthest.""",
-    "mixture_components": """int, dict, float or "bic"
+    "mixture_components": """int, dict, float, "bic" or "auto"
         How many Gaussians each class gets (M): one number for all classes, a dict from class to number, or a share of
         the training set between 0 and 1, divided by class size; "bic" takes the number with the best Bayesian
-        information criterion.""",
+        information criterion, "auto" the fewest that held-out rows do not tell from the best.""",
     "mixture_init": """str
         Where the means start. "centroid": at the class centroid plus `disturbance`, as in the paper; or where
         prototypes of other classifiers start: "kmeans", "random", "class_mean", ...""",

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.sparsefuncs import min_max_axis
@@ -21,6 +21,7 @@ from protolearn.data.ranges import check_range, size_and_spread
 from protolearn.data.survey import Survey
 from protolearn.estimators.blocked import block_source, in_blocks_only, note_columns, score_by_blocks
 from protolearn.estimators.prediction import DistanceFeaturesMixin, NearestPrototypeMixin
+from protolearn.estimators.tradeoff import count_by_folds
 from protolearn.initializers import INITIALIZERS, Initializer, prototype_counts
 from protolearn.metrics import METRICS, Metric
 
@@ -174,7 +175,7 @@ class PrototypeBase(DistanceFeaturesMixin, CheckedClassifier):
         """The first prototypes: by an initializer, from an array, or from a fitted estimator."""
         given = self.init
         if isinstance(given, str) or callable(given):
-            counts = prototype_counts(self.n_prototypes, data.class_counts, self.classes_)
+            counts = prototype_counts(self._number_of_prototypes(data), data.class_counts, self.classes_)
             choose = INITIALIZERS[given] if isinstance(given, str) else given
             if given == "all" and not data.in_memory:
                 raise ValueError('init="all" makes every sample a prototype, which then are in memory; pass an array.')
@@ -191,6 +192,12 @@ class PrototypeBase(DistanceFeaturesMixin, CheckedClassifier):
             positions, names = given, None
         positions, labels = self._check_given(positions, names, data)
         return metric.start(positions, labels, data)
+
+    def _number_of_prototypes(self, data: Samples) -> Any:
+        """`n_prototypes`, where it is "auto" the number that held-out rows choose."""
+        if not (isinstance(self.n_prototypes, str) and self.n_prototypes == "auto"):
+            return self.n_prototypes
+        return data.on_sample(partial(count_by_folds, clone(self), self.classes_))
 
     def _check_given(self, positions: Any, names: Any, data: Samples) -> tuple[np.ndarray, np.ndarray]:
         positions = as_numbers(positions)

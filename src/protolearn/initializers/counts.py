@@ -54,8 +54,8 @@ def prototype_counts(n_prototypes: Any, class_counts: np.ndarray, classes: np.nd
 _MANY = 2**62
 _MOST_NAMED = 5
 _WANTED = (
-    "n_prototypes must be a whole number of at least 1 (for each class), a dict from class to number, or a share "
-    "between 0 and 1 of the training set; got {}."
+    "n_prototypes must be a whole number of at least 1 (for each class), a dict from class to number, a share "
+    "between 0 and 1 of the training set, or, where init is a name, 'auto'; got {}."
 )
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from scipy.special import softmax
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from protolearn.core.parameters import check_choice, check_count, check_number, check_random, stores_parameters
@@ -17,6 +18,7 @@ from protolearn.estimators.blocked import in_blocks
 from protolearn.estimators.documentation import documented
 from protolearn.estimators.prediction import TOO_LARGE, led_by
 from protolearn.estimators.start import begin_on
+from protolearn.estimators.tradeoff import count_by_folds
 from protolearn.initializers import INITIALIZERS, prototype_counts
 from protolearn.reduction.base import Generator
 from protolearn.reduction.class_sums import class_batches
@@ -117,7 +119,7 @@ class MixtGauss(Generator):
         check_count("max_iter", self.max_iter)
         check_number("tol", self.tol, at_least=0)
         if isinstance(self.n_prototypes, str):
-            check_choice("n_prototypes", self.n_prototypes, ("bic",))
+            check_choice("n_prototypes", self.n_prototypes, ("bic", "auto"))
 
     _takes_blocks = True
 
@@ -193,7 +195,10 @@ class MixtGauss(Generator):
                 choose_by_bic(part, partial(begin, code), self.max_components, self.max_iter, self.tol)
                 for code, part in enumerate(parts)
             ]
-        wanted = prototype_counts(self.n_prototypes, data.class_counts, self.classes_)
+        number = self.n_prototypes
+        if number == "auto":
+            number = data.on_sample(partial(count_by_folds, clone(self), self.classes_))
+        wanted = prototype_counts(number, data.class_counts, self.classes_)
         # Equal rows cannot part two Gaussians, and a row of weight 2 is that row twice.
         numbers = distinct_rows_of_classes(parts, [int(n) for n in wanted])
         return [begin(code, n) for code, n in enumerate(numbers)]

@@ -13,11 +13,16 @@ from sklearn.base import clone
 from sklearn.metrics import accuracy_score
 from sklearn.model_selection import StratifiedKFold
 
+from protolearn.data import TrainingSet
+
 COUNTS = (1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144, 233, 377, 610, 987)
 # Two numbers in a row that bring nothing: more will not either.
 _PATIENCE = 2
 
-Fold = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+# Rows and labels to learn from, rows and labels to judge by, and, where rows have them, weights of the first.
+Fold = tuple[np.ndarray, ...]
+# Folds of n_prototypes="auto", and rows that they are made of at most.
+_FOLDS, _MOST_ROWS = 3, 20_000
 
 
 @dataclass(frozen=True)
@@ -60,7 +65,7 @@ def folds_of(X: Any, y: np.ndarray, prepare: Any, *, n_folds: int = 5, seed: int
             "Every class has one row only, so that none is left to test on; give the table more rows of each class."
         )
     splitter = StratifiedKFold(max(min(n_folds, largest), 2), shuffle=True, random_state=seed)
-    folds = []
+    folds: list[Fold] = []
     with warnings.catch_warnings():
         # A class with fewer rows than folds is missing from some of them, which does no harm here.
         warnings.simplefilter("ignore")
@@ -102,12 +107,12 @@ def walk_tradeoff(
         if count != counts[0] and (2 * count * n_classes > n_rows or since >= _PATIENCE):
             return
         scores, sizes = [], []
-        for X, y, X_test, y_test in folds:
+        for X, y, X_test, y_test, *weight in folds:
             begin = time.monotonic()
             model = clone(classifier).set_params(n_prototypes=int(count))
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                scores.append(float(score(y_test, model.fit(X, y).predict(X_test))))
+                scores.append(float(score(y_test, model.fit(X, y, *weight).predict(X_test))))
             sizes.append(len(model.prototypes_))
             if watch is not None:
                 watch(count, len(folds) - len(scores), time.monotonic() - begin)
@@ -119,6 +124,42 @@ def walk_tradeoff(
             best, since = point, 0
         else:
             since += 1
+
+
+def count_by_folds(classifier: Any, classes: np.ndarray, data: TrainingSet) -> int:
+    """How many prototypes a class n_prototypes="auto" takes: the fewest that held-out rows do not tell from the best.
+
+    Parameters
+    ----------
+    classifier : unfitted
+    classes : labels of the class codes
+    data : rows in memory; of many a stratified part
+    """
+    labels = classes[data.y]
+    largest = int(np.bincount(data.y).max())
+    if largest < 2:
+        return 1
+    quiet = {"verbose": 0, "callback": None, "warm_start": False}
+    known = classifier.get_params(deep=False)
+    classifier = clone(classifier).set_params(**{name: value for name, value in quiet.items() if name in known})
+    random = np.random.RandomState(0)
+    rows = np.sort(random.permutation(len(labels))[:_MOST_ROWS])
+    splitter = StratifiedKFold(min(_FOLDS, largest), shuffle=True, random_state=random)
+    folds: list[Fold] = []
+    with warnings.catch_warnings():
+        # A class with fewer rows than folds is missing from some of them, which does no harm here.
+        warnings.simplefilter("ignore")
+        for train, test in splitter.split(rows, data.y[rows]):
+            fold = data.X[rows[train]], labels[rows[train]], data.X[rows[test]], labels[rows[test]]
+            folds.append(fold if data.weight is None else (*fold, data.weight[rows[train]]))
+    if any(len(np.unique(fold[1])) < 2 for fold in folds):
+        return 1
+    try:
+        points = list(walk_tradeoff(classifier, folds))
+    except ValueError:
+        # Some methods need two prototypes of each class.
+        points = list(walk_tradeoff(classifier, folds, COUNTS[1:]))
+    return smallest_within_one_error(points).per_class
 
 
 def above(point: TradeoffPoint, other: TradeoffPoint) -> bool:

@@ -1,0 +1,72 @@
+"""n_prototypes="auto": the fewest prototypes a class that held-out rows do not tell from the best."""
+
+import inspect
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.utils.estimator_checks import check_estimator
+
+import protolearn
+from protolearn import GLVQ, NearestPrototype
+from protolearn.initializers import prototype_counts
+
+TAKES_IT = [
+    name
+    for name in protolearn.__all__
+    if "n_prototypes" in inspect.signature(getattr(protolearn, name)).parameters and name != "ChenCondensing"
+]
+
+
+@pytest.fixture(scope="module")
+def islands():
+    """Four islands of each of two classes, in the fields of a board: one prototype a class tells nothing apart."""
+    rng = np.random.default_rng(0)
+    island = np.arange(320) % 8
+    X = np.column_stack([island % 4, island // 4]) * 4.0 + 0.3 * rng.normal(size=(320, 2))
+    return X, np.where((island % 4 + island // 4) % 2, "black", "white")
+
+
+def quick(name):
+    estimator = getattr(protolearn, name)(n_prototypes="auto", random_state=0)
+    return estimator.set_params(max_iter=3) if "max_iter" in estimator.get_params() else estimator
+
+
+@pytest.mark.parametrize("name", TAKES_IT)
+def test_every_estimator_takes_it(name, islands):
+    model = quick(name)
+    assert clone(model.fit(*islands)).get_params() == model.get_params()
+    assert model.get_params()["n_prototypes"] == "auto"
+    assert set(model.prototype_labels_) == {"black", "white"}
+
+
+def test_as_many_as_the_data_needs(islands):
+    X, y = islands
+    estimator = NearestPrototype("auto", random_state=0)
+    model = clone(estimator).fit(X, y)
+    assert model.score(X, y) > 0.97
+    assert 8 <= len(model.prototypes_) <= 26
+    one = clone(estimator).fit(X[:, :1], np.where(X[:, 0] > 6, "right", "left"))
+    assert len(one.prototypes_) <= 6
+
+
+def test_weights_and_rare_classes(islands):
+    X, y = islands
+    weight = np.where(y == "white", 0.0, 1.0)
+    weight[:4] = 1.0
+    model = NearestPrototype("auto", random_state=0).fit(X, y, weight)
+    assert set(model.prototype_labels_) == {"black", "white"}
+    assert len(NearestPrototype("auto").fit(X[:2], y[:2]).prototypes_) == 2
+
+
+def test_another_text_is_refused(islands):
+    with pytest.raises(
+        ValueError, match="n_prototypes must be a whole number .* or, where init is a name, 'auto'; got 'automatic'"
+    ):
+        GLVQ("automatic").fit(*islands)
+    with pytest.raises(ValueError, match="n_prototypes must be a whole number"):
+        prototype_counts("auto", np.array([3, 3]), np.array([0, 1]))
+
+
+def test_checks_of_scikit_learn():
+    check_estimator(NearestPrototype("auto"))
