@@ -271,11 +271,21 @@ def _fitted(model, case: Case) -> tuple[str, str]:
     dense = dense if dense.dtype == np.float32 else dense.astype(np.float64)
     classify = model.row_classifier()
     one_by_one = np.array([classify(row) for row in dense])
-    for what, found, precision in (
-        ("predict", labels, dense.dtype),
-        ("row_classifier", one_by_one, np.dtype(np.float64)),
-    ):
-        wrong, beyond = wrongly_classified(model, dense, found, precision)
+    if hasattr(model, "estimators_"):
+        rows = np.arange(len(P))
+        codes = np.searchsorted(model.classes_, one_by_one)
+        if (P[rows, codes] < P.max(axis=1) - 1e-4).any():
+            return "row_classifier against predict", f"first {np.flatnonzero(one_by_one != labels)[0]}"
+        # Each set classifies prepared rows by its own prototypes.
+        of_sets = [(one[-1], one[:-1].transform(X)) for one in model.estimators_]
+        asked = [("predict of a set", one, Z, one.predict(Z), Z.dtype) for one, Z in of_sets]
+    else:
+        asked = [
+            ("predict", model, dense, labels, dense.dtype),
+            ("row_classifier", model, dense, one_by_one, np.dtype(np.float64)),
+        ]
+    for what, one, Z, found, precision in asked:
+        wrong, beyond = wrongly_classified(one, Z, found, precision)
         if len(wrong):
             verdict = f"{what} against the loop" if len(beyond) else LOST_DIGITS
             return verdict, f"{what}: {len(wrong)} of {len(P)} rows, first {wrong[0]}"
