@@ -51,7 +51,7 @@ def raise_inside(*_, **__):
 @pytest.mark.parametrize(
     ("attribute", "replacement", "verdict"),
     [
-        ("row_classifier", NearestPrototypeMixin.row_classifier, "row classifier against the loop"),
+        ("row_classifier", NearestPrototypeMixin.row_classifier, "row_classifier against the loop"),
         ("predict", NearestPrototypeMixin.predict, "probabilities against predict"),
         ("predict_proba", lambda model, X: np.full((len(X), 3), np.nan), "not finite in silence"),
         ("predict", raise_inside, "error from inside"),
