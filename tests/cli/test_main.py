@@ -1,4 +1,4 @@
-"""The command line, the demo, the picture."""
+"""The command `protolearn`: the demo, the methods, what it says where something is wrong."""
 
 import subprocess
 import sys
