@@ -25,8 +25,8 @@ def literal_formulas(lines: list[str]) -> list[str]:
             found += ["::", ""]
         inside = indented or (inside and not line.strip())
         # The number of an equation stands far to the right in the source; on a page it would be out of sight.
-        found.append(re.sub(r"(?<=\S) {4,}(?=\S)", "    ", line) if indented else line)
-    return found + lines[end:]
+        found.append(re.sub(r"(?<=\S) {4,}(?=\S)", "    ", line) if indented else escaped(line))
+    return found + [escaped(line) for line in lines[end:]]
 
 
 def definitions(lines: list[str]) -> list[str]:
@@ -48,9 +48,31 @@ def label(reference: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", reference.lower()).strip("-")
 
 
+def escaped(line: str) -> str:
+    """A line of text in which |x| is a length and no substitution of reStructuredText."""
+    if "`" in line or ">>>" in line:
+        return line
+    return re.sub(r"\|(?=\S)([^|]*\S)\|", r"\\|\1\\|", line)
+
+
 def gallery_order(file: str) -> tuple[int, str]:
     """The place of an example in its part of the gallery: the first picture first."""
     return int("moons" not in file), file
+
+
+# Pages that stand at the root of the repository, where GitHub looks for them, and their places on the site.
+AT_THE_ROOT = {
+    "CONTRIBUTING.md": "develop/contributing.md",
+    "CHANGELOG.md": "develop/changes.md",
+    "reproduction/README.md": "develop/reproduction.md",
+}
+
+
+def linked(app: Any, name: str, source: list[str]) -> None:
+    """Called for each page: links to pages at the root lead to their places on the site."""
+    up = "../" * (name.count("/") + 1)
+    for page, place in AT_THE_ROOT.items():
+        source[0] = source[0].replace(f"]({up}{page}", f"]({up[3:]}{place}")
 
 
 def improve(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
@@ -77,4 +99,5 @@ def setup(app: Any) -> dict[str, bool]:
     """Called by Sphinx."""
     app.connect("autodoc-process-docstring", improve, priority=100)
     app.connect("autodoc-skip-member", ours)
+    app.connect("source-read", linked)
     return {"parallel_read_safe": True}
