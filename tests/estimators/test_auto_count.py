@@ -4,8 +4,8 @@ import inspect
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.base import clone
-from sklearn.utils.estimator_checks import check_estimator
 
 import protolearn
 from protolearn import GLVQ, NearestPrototype
@@ -68,5 +68,13 @@ def test_another_text_is_refused(islands):
         prototype_counts("auto", np.array([3, 3]), np.array([0, 1]))
 
 
-def test_checks_of_scikit_learn():
-    check_estimator(NearestPrototype("auto"))
+@pytest.mark.parametrize("as_stored", [np.asarray, sparse.csr_array])
+def test_weight_two_is_a_row_twice(islands, as_stored):
+    X, y = islands[0][:120], islands[1][:120]
+    weight = np.random.default_rng(0).integers(1, 4, size=120)
+    shuffle = np.random.default_rng(1).permutation(weight.sum())
+    once = NearestPrototype("auto", random_state=0).fit(as_stored(X), y, weight)
+    repeated = NearestPrototype("auto", random_state=0).fit(
+        as_stored(X.repeat(weight, axis=0)[shuffle]), y.repeat(weight)[shuffle]
+    )
+    np.testing.assert_allclose(once.prototypes_, repeated.prototypes_)

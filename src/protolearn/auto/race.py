@@ -28,7 +28,7 @@ LARGE_COUNTS = (20, 50, 100, 200, 400, 800, 1600)
 # Candidates that go on to all folds, and those that grow.
 FIRST, GROW = 9, 4
 # Numbers of a set times rows that it learns from: minutes on one core. A soft loss moves every prototype by every row.
-_MOST_WORK, _SOFT_WORK = 1e11, 8.0
+MOST_WORK, _SOFT_WORK = 1e11, 8.0
 
 
 @dataclass
@@ -125,8 +125,17 @@ class Problem:
 class Race:
     """Fits of candidates on folds, remembered."""
 
-    def __init__(self, problem: Problem, folds: Sequence[Fold], *, n_jobs: int | None, tell: Callable[[Entry], None]):
+    def __init__(
+        self,
+        problem: Problem,
+        folds: Sequence[Fold],
+        *,
+        n_jobs: int | None,
+        tell: Callable[[Entry], None],
+        most_work: float = MOST_WORK,
+    ) -> None:
         self.problem, self.folds, self.n_jobs, self.tell = problem, folds, n_jobs, tell
+        self.most_work = most_work
         self.entries: dict[tuple[str, int], Entry] = {}
         self._prepared: dict[tuple[str, int], tuple[Pipeline, np.ndarray, np.ndarray]] = {}
         self._starts: dict[tuple[str, int, int], tuple[np.ndarray, np.ndarray, float]] = {}
@@ -171,7 +180,8 @@ class Race:
         steps, Z, _ = self._prepare(candidate.preparation, 0)
         learned = candidate.numbers(count * self.problem.n_classes, Z.shape[1])
         work = (_SOFT_WORK if candidate.soft else 1.0) * learned * n_rows
-        return learned + prepared_numbers(steps) + 1 <= self.problem.budget.numbers and work <= _MOST_WORK
+        most_work = self.most_work if count > 1 else MOST_WORK
+        return learned + prepared_numbers(steps) + 1 <= self.problem.budget.numbers and work <= most_work
 
     def _fit_all(self, jobs: Sequence[tuple[Candidate, int, int]]) -> None:
         """Fit what is not known yet, in threads that share what they prepare."""

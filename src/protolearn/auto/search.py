@@ -10,12 +10,14 @@ import numpy as np
 from sklearn.model_selection import StratifiedKFold
 
 from protolearn.auto.candidates import GROWING, Candidate
-from protolearn.auto.race import COUNTS, LARGE_COUNTS, Entry, Fold, Problem, Race
+from protolearn.auto.race import COUNTS, LARGE_COUNTS, MOST_WORK, Entry, Fold, Problem, Race
 
 # A number of a model on a device or on the wire.
 BYTES = 4
 # Above so many rows the race runs on a part of them, and a few candidates grow on all.
 LARGE, RACE_ROWS = 10_000, 5_000
+# Work of a fit on this part: what takes longer grows on all rows alone, where it is worth more.
+PART_WORK = 5e8
 HELD_OUT, MOST_HELD_OUT = 0.1, 20_000
 # Candidates of the race that grow on all rows.
 ON_ALL = 2
@@ -40,7 +42,7 @@ class Search:
         """Candidates judged by the same rows, those on all rows of a large table where there are any."""
         random = np.random.RandomState(self.problem.seed)
         rows = stratified_part(self.problem.y, RACE_ROWS, random) if self.large else np.arange(len(self.problem.y))
-        race = self._race(self._folds(rows))
+        race = self._race(self._folds(rows), PART_WORK if self.large else MOST_WORK)
         whole = None
         try:
             race.run(self.candidates, COUNTS)
@@ -56,8 +58,8 @@ class Search:
         found = judged(whole) if whole is not None else []
         return found or judged(race)
 
-    def _race(self, folds: Sequence[Fold]) -> Race:
-        return Race(self.problem, folds, n_jobs=self.n_jobs, tell=self.tell)
+    def _race(self, folds: Sequence[Fold], most_work: float = MOST_WORK) -> Race:
+        return Race(self.problem, folds, n_jobs=self.n_jobs, tell=self.tell, most_work=most_work)
 
     def _folds(self, rows: np.ndarray) -> list[Fold]:
         codes = self.problem.y[rows]

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.metrics import accuracy_score
 from sklearn.model_selection import StratifiedKFold
@@ -19,7 +20,7 @@ COUNTS = (1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144, 233, 377, 610, 987)
 # Two numbers in a row that bring nothing: more will not either.
 _PATIENCE = 2
 
-# Rows and labels to learn from, rows and labels to judge by, and, where rows have them, weights of the first.
+# Rows and labels to learn from, rows and labels to judge by, and, where rows have them, the weights of both.
 Fold = tuple[np.ndarray, ...]
 # Folds of n_prototypes="auto", and rows that they are made of at most.
 _FOLDS, _MOST_ROWS = 3, 20_000
@@ -80,7 +81,7 @@ def walk_tradeoff(
     folds: Sequence[Fold],
     counts: Sequence[int] = COUNTS,
     *,
-    score: Callable[[np.ndarray, np.ndarray], float] = accuracy_score,
+    score: Callable[..., float] = accuracy_score,
     watch: Callable[[int, int, float], None] | None = None,
 ) -> Iterator[TradeoffPoint]:
     """Points of the trade-off, one after the other, for as long as the score rises beyond its error.
@@ -93,7 +94,8 @@ def walk_tradeoff(
     classifier : with a parameter `n_prototypes`
     folds : as `folds_of` gives them
     counts : numbers of prototypes for each class, growing
-    score : of true and predicted labels, such as scikit-learn's balanced_accuracy_score
+    score : of true and predicted labels, with weights where rows have them, such as scikit-learn's
+        balanced_accuracy_score
     watch : called after each fit with the number a class, the fits that this number still needs, and the seconds of
         the one that is done
 
@@ -107,12 +109,14 @@ def walk_tradeoff(
         if count != counts[0] and (2 * count * n_classes > n_rows or since >= _PATIENCE):
             return
         scores, sizes = [], []
-        for X, y, X_test, y_test, *weight in folds:
+        for X, y, X_test, y_test, *weights in folds:
             begin = time.monotonic()
             model = clone(classifier).set_params(n_prototypes=int(count))
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                scores.append(float(score(y_test, model.fit(X, y, *weight).predict(X_test))))
+                predicted = model.fit(X, y, *weights[:1]).predict(X_test)
+            judged = {"sample_weight": weights[1]} if weights else {}
+            scores.append(float(score(y_test, predicted, **judged)))
             sizes.append(len(model.prototypes_))
             if watch is not None:
                 watch(count, len(folds) - len(scores), time.monotonic() - begin)
@@ -135,23 +139,25 @@ def count_by_folds(classifier: Any, classes: np.ndarray, data: TrainingSet) -> i
     classes : labels of the class codes
     data : rows in memory; of many a stratified part
     """
-    labels = classes[data.y]
     largest = int(np.bincount(data.y).max())
     if largest < 2:
         return 1
     quiet = {"verbose": 0, "callback": None, "warm_start": False}
     known = classifier.get_params(deep=False)
     classifier = clone(classifier).set_params(**{name: value for name, value in quiet.items() if name in known})
+    X, y, weight = _distinct_rows(data)
     random = np.random.RandomState(0)
-    rows = np.sort(random.permutation(len(labels))[:_MOST_ROWS])
-    splitter = StratifiedKFold(min(_FOLDS, largest), shuffle=True, random_state=random)
+    if len(y) > _MOST_ROWS:
+        rows = np.sort(random.permutation(len(y))[:_MOST_ROWS])
+        X, y, weight = X[rows], y[rows], weight[rows]
+    splitter = StratifiedKFold(max(min(_FOLDS, int(np.bincount(y).max())), 2), shuffle=True, random_state=random)
     folds: list[Fold] = []
     with warnings.catch_warnings():
         # A class with fewer rows than folds is missing from some of them, which does no harm here.
         warnings.simplefilter("ignore")
-        for train, test in splitter.split(rows, data.y[rows]):
-            fold = data.X[rows[train]], labels[rows[train]], data.X[rows[test]], labels[rows[test]]
-            folds.append(fold if data.weight is None else (*fold, data.weight[rows[train]]))
+        for train, test in splitter.split(y, y):
+            fold = X[train], classes[y[train]], X[test], classes[y[test]]
+            folds.append(fold if (weight == 1.0).all() else (*fold, weight[train], weight[test]))
     if any(len(np.unique(fold[1])) < 2 for fold in folds):
         return 1
     try:
@@ -160,6 +166,17 @@ def count_by_folds(classifier: Any, classes: np.ndarray, data: TrainingSet) -> i
         # Some methods need two prototypes of each class.
         points = list(walk_tradeoff(classifier, folds, COUNTS[1:]))
     return smallest_within_one_error(points).per_class
+
+
+def _distinct_rows(data: TrainingSet) -> tuple[Any, np.ndarray, np.ndarray]:
+    """Rows in the order of their contents, equal ones as one of their weight: weight 2 counts as a row twice."""
+    order = data.content_order
+    X, y = data.X[order], data.y[order]
+    weight = np.ones(len(y)) if data.weight is None else data.weight[order]
+    differs = X[1:] != X[:-1]
+    differs = np.diff(differs.indptr) > 0 if sparse.issparse(X) else differs.any(axis=1)
+    first = np.flatnonzero(np.append(True, (y[1:] != y[:-1]) | differs))
+    return X[first], y[first], np.add.reduceat(weight, first)
 
 
 def above(point: TradeoffPoint, other: TradeoffPoint) -> bool:
