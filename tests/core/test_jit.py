@@ -69,11 +69,11 @@ IMPORT_AND_PREDICT = """
 import sys
 import numpy as np
 import protolearn, protolearn.export
-from protolearn.explain import explain
+from protolearn.explain import certified_radius, counterfactual, explain
 model = protolearn.load(sys.argv[1])
 X = np.random.default_rng(0).normal(size=(20, 4))
 model.predict(X), model.predict_proba(X), model.decision_function(X), model.row_classifier()(X[0])
-explain(model, X[:1])
+explain(model, X[:1]), counterfactual(model, X[0]), certified_radius(model, X[:3])
 assert not {"numba", "llvmlite"} & set(sys.modules), "numba was imported"
 """
 
