@@ -394,7 +394,8 @@ class AutoPrototypes(HasPage, ClassifierMixin, BaseEstimator):
 
         Returns
         -------
-        classify : callable taking the values of a row in the order of the training columns, and returning a label
+        classify : callable taking the values of a row in the order of the training columns, or a dict by
+            their names, and returning a label
         """
         check_is_fitted(self)
         if self.nearest_decides_:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from protolearn.cli import UsageError
 from protolearn.cli.console import emphasised, notes, table
-from protolearn.cli.inputs import add_reading, check_one_set, load_model, rows_for
+from protolearn.cli.inputs import add_reading, load_model, rows_for
 
 if TYPE_CHECKING:
     from protolearn.explain import Explanation
@@ -38,7 +38,6 @@ def add(commands: argparse._SubParsersAction) -> None:
 def run(options: argparse.Namespace) -> int:
     """Print the explanations."""
     model = load_model(options.model)
-    check_one_set(model, options.model, "an explanation reads")
     with notes():
         rows = rows_for(model, options.data, options)
         wanted = options.row or [1]

@@ -105,13 +105,13 @@ def first_step(model: Any) -> Any:
 
 
 def check_one_set(model: Any, path: str, what: str) -> None:
-    """Raise where a model is the mean of several sets and only one can be read."""
+    """Raise where a model is the mean of several sets, and one set has to decide."""
     from protolearn.auto.automatic import AutoPrototypes
 
-    if isinstance(model, AutoPrototypes):
+    if isinstance(model, AutoPrototypes) and not model.nearest_decides_:
         raise UsageError(
-            f"{path} holds the mean of {len(model.estimators_)} prototype sets, and {what} one set; learn it by "
-            "`protolearn fit` with --one."
+            f"{path} decides by the probabilities of {len(model.estimators_)} prototype sets, and {what} the nearest "
+            "prototype of one set decide; learn the model by `protolearn fit` with --one."
         )
 
 

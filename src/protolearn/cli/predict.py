@@ -10,7 +10,7 @@ from typing import Any
 
 from protolearn.cli import UsageError
 from protolearn.cli.console import note, notes
-from protolearn.cli.inputs import add_reading, check_folder, check_one_set, first_step, load_model, rows_for
+from protolearn.cli.inputs import add_reading, check_folder, first_step, load_model, rows_for
 
 
 def add(commands: argparse._SubParsersAction) -> None:
@@ -49,8 +49,6 @@ def run(options: argparse.Namespace) -> int:
     model = load_model(options.model)
     if not hasattr(model, "predict"):
         raise UsageError(f"{options.model} holds a {type(model).__name__}, which does not classify.")
-    if options.reject is not None:
-        check_one_set(model, options.model, "--reject measures the distances of")
     with notes():
         rows = rows_for(model, options.data, options)
         columns, rejected = _columns(model, rows, options)

@@ -121,7 +121,7 @@ class Automatic:
             self.automatic = protolearn.AutoPrototypes(
                 max_bytes=options.max_bytes,
                 time_limit=options.time_limit,
-                members=1,
+                members=1 if options.one else 3,
                 class_weight=options.class_weight,
                 random_state=options.seed,
                 callback=watched,
@@ -132,7 +132,7 @@ class Automatic:
                 raise JobError(_NOTHING) from None
         self.automatic.set_params(callback=None)
         print(self._taken())
-        self.model = self.automatic.best_estimator_
+        self.model = self.automatic.best_estimator_ if options.one else self.automatic
         return self.automatic.stopped_by_ == "Ctrl-C"
 
     def _taken(self) -> str:

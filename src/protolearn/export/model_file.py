@@ -31,6 +31,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from protolearn.estimators.lamalvq import History
 from protolearn.estimators.prediction import NearestPrototypeMixin
+from protolearn.export.pipeline import RowPipeline
 from protolearn.export.values import ModelFileError, decode, encode
 from protolearn.tables.preparation import Preparation
 
@@ -77,7 +78,8 @@ _KINDS: dict[str, Any] = {
     "n_samples_seen_": (Real, np.ndarray),
     "history_": History,
     "best_estimator_": BaseEstimator,
-    "_rates": (np.ndarray, NoneType),
+    # A StandardScaler without mean or deviation has None there.
+    **dict.fromkeys(("_rates", "mean_", "var_", "scale_"), (np.ndarray, NoneType)),
     "_stream_random": np.random.RandomState,
 }
 _OTHERS = {
@@ -243,6 +245,8 @@ def _permissions(target: Path) -> int:
 
 
 def _encode_estimator(model: Any, where: str) -> dict[str, Any]:
+    if type(model) is RowPipeline:
+        return _encode_estimator(Pipeline(model.steps, verbose=model.verbose), where)
     name = type(model).__name__
     if estimators().get(name) is not type(model):
         raise ModelFileError(
@@ -281,7 +285,7 @@ def _decode_estimator(value: Any, where: str) -> Any:
     unknown = (set(parameters) - known) | (set(value["fitted"]) - set(schema(kind)))
     if unknown:
         raise ModelFileError(f"{name} has no {min(unknown):.80}")
-    model = kind(**parameters)
+    model = RowPipeline(**parameters) if kind is Pipeline else kind(**parameters)
     for key, item in value["fitted"].items():
         attribute = decode(item, f"{key} of {name}", _decode_estimator)
         setattr(model, key, _checked(attribute, key, name))

@@ -23,9 +23,31 @@ def row_preparation(preparation: Preparation) -> Callable[[Any], np.ndarray]:
 
     Returns
     -------
-    prepare : callable taking the values of a row in the order of the training columns, returning an ndarray of shape
-        (n_features_out,)
+    prepare : callable taking the values of a row in the order of the training columns, or a dict by their names,
+        returning an ndarray of shape (n_features_out,)
     """
+    names = getattr(preparation, "feature_names_in_", None)
+    of_values = _row_preparation(preparation)
+    return lambda row: of_values(values_in_order(row, names) if type(row) is dict else row)
+
+
+def values_in_order(row: dict[str, Any], names: Any) -> list[Any]:
+    """The values of a row that is given by column.
+
+    Parameters
+    ----------
+    row : values by the names of their columns; more columns than the model takes do no harm
+    names : of the columns in the order of the training set, None where they had none
+    """
+    if names is None:
+        raise ValueError("The model does not know the names of its columns; pass the values of a row in their order.")
+    try:
+        return [row[name] for name in names]
+    except KeyError as error:
+        raise ValueError(f"The row has no value for column {error.args[0]}; give None where it is missing.") from None
+
+
+def _row_preparation(preparation: Preparation) -> Callable[[Any], np.ndarray]:
     factor, offset, n_columns = preparation.factor_, preparation.offset_, preparation.n_features_in_
 
     def of_odd_row(row: Any) -> np.ndarray:
