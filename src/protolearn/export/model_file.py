@@ -59,7 +59,7 @@ _FITTED: dict[str, str] = {
     "MixtGauss": "variances_ priors_ class_prior_ log_likelihood_curve_ accuracy_curve_ n_iter_ _means",
     "StructuralRiskSelector": "classes_ results_ best_estimator_ best_n_prototypes_",
     "Preparation": "is_number_ levels_ fill_ had_missing_ data_min_ data_max_ is_whole_ offset_ factor_",
-    "AutoPrototypes": "classes_ estimators_ shares_ temperatures_ cv_results_ _soft _chosen",
+    "AutoPrototypes": "classes_ estimators_ shares_ temperatures_ cv_results_ _soft _chosen stopped_by_",
     "PiecewiseLinearBins": "edges_ mean_ scale_",
     "NormalScores": "quantiles_ mean_ scale_",
     "StandardScaler": "mean_ var_ scale_ n_samples_seen_",
@@ -75,6 +75,7 @@ _KINDS: dict[str, Any] = {
     **dict.fromkeys(("loss_curve_", "log_likelihood_curve_", "accuracy_curve_", "levels_", "edges_"), list),
     **dict.fromkeys(("estimators_", "_soft", "_chosen"), list),
     **dict.fromkeys(("cv_scores_", "results_", "cv_results_"), dict),
+    "stopped_by_": (str, NoneType),
     "n_samples_seen_": (Real, np.ndarray),
     "history_": History,
     "best_estimator_": BaseEstimator,
@@ -146,7 +147,7 @@ def load(path: str | os.PathLike) -> Any:
 
     Returns
     -------
-    model : the fitted estimator
+    model : the fitted estimator; a Pipeline has `row_classifier`, a function of one raw row
 
     Raises
     ------
@@ -212,7 +213,7 @@ def loads(data: bytes, name: str = "The file") -> Any:
         # Whoever alters a file can make its checksum match: whatever is wrong inside is a wrong file, not our fault.
         reason = str(error) if isinstance(error, ModelFileError) else f"{type(error).__name__}: {error}"
         raise ModelFileError(f"{name} holds no model that protolearn wrote: {reason:.200}.") from None
-    return model
+    return RowPipeline(model.steps, verbose=model.verbose) if type(model) is Pipeline else model
 
 
 def write_bytes(path: str | os.PathLike, data: bytes) -> None:
@@ -285,7 +286,7 @@ def _decode_estimator(value: Any, where: str) -> Any:
     unknown = (set(parameters) - known) | (set(value["fitted"]) - set(schema(kind)))
     if unknown:
         raise ModelFileError(f"{name} has no {min(unknown):.80}")
-    model = RowPipeline(**parameters) if kind is Pipeline else kind(**parameters)
+    model = kind(**parameters)
     for key, item in value["fitted"].items():
         attribute = decode(item, f"{key} of {name}", _decode_estimator)
         setattr(model, key, _checked(attribute, key, name))
