@@ -33,6 +33,8 @@ def masked(text):
     text = re.sub(r"(?m)^(.*\d\.\d{3} +[\d-]+ +\d+\.\d) +\d+\.\d\d$", r"\1 TIME", text)
     text = re.sub(r"about (\d+(\.\d)? x (faster|slower)|as fast)", "N x faster", text)
     text = re.sub(r"learned in \d+ s", "learned in N s", text)
+    text = re.sub(r"(?m)^((given|small): .*\d\.\d{3} +\d+) +\d+\.\d\d$", r"\1 TIME", text)
+    text = re.sub(r"(?m)^(given: .*\d\.\d{3}) +\d+ TIME$|(where it takes) \d+", r"\1\2 SIZE", text)
     # The size of a pickled model is that of a release of scikit-learn.
     text = re.sub(r"(gradient boosting .*-) +\d+\.\d TIME", r"\1 SIZE TIME", text)
     return "\n".join(line.rstrip() for line in text.replace(" us a row", "").splitlines()).strip()
