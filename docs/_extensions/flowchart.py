@@ -9,7 +9,7 @@ from docutils.parsers.rst import Directive
 
 # A question, what leads to the answers at its right, and the answers: a class or a page, and why.
 ROWS = (
-    ("Do you want to choose nothing?", "nothing", (("AutoPrototypes", "the whole choice by held-out rows"),)),
+    ("Do you want to choose nothing?", "nothing", (("AutoPrototypes", "held-out rows choose"),)),
     ("Must the stored rows be your own?", "my own rows", (("HartCondensing", "a subset that answers alike"),)),
     (
         "Do columns act together (pixels, spectra)?",
@@ -25,7 +25,7 @@ ROWS = (
     ("Do you compare with Kohonen's rules?", "the classics", (("LVQ1", "and LVQ2, LVQ3, OLVQ1"),)),
 )
 LAST = ("LOGM", "the method to begin with")
-WIDTH, STEP, BOX, ANSWER, LEFT = 860, 92, 300, 210, 10
+WIDTH, STEP, BOX, ANSWER, LEFT = 880, 92, 320, 210, 10
 
 
 def box(x: float, y: float, width: float, lines: tuple[str, ...], link: str | None) -> str:

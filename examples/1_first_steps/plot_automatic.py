@@ -32,6 +32,7 @@ ax.errorbar(race.numbers, race.loss, race.spread, fmt="o", color="#8a94a6")
 chosen = race[race.share > 0]
 ax.plot(chosen.numbers, chosen.loss, "o", color="#e07b39", markersize=11, label="chosen")
 ax.set(xscale="log", xlabel="numbers that the model stores", ylabel="log loss on held-out rows")
+ax.minorticks_off()
 ax.legend()
 
 # %%

@@ -3,7 +3,7 @@ Which columns count?
 ====================
 
 GRLVQ learns one weight for each column with its prototypes. Ten of the thirty columns below are noise that we add:
-their weights go to zero.
+their weights fall to zero.
 """
 
 import matplotlib.pyplot as plt
@@ -20,7 +20,7 @@ X = np.hstack([data.data[:, 10:], rng.normal(size=(len(data.data), 10))])
 names = [*data.feature_names[10:], *(f"noise {i}" for i in range(10))]
 X = StandardScaler().fit_transform(X)
 
-model = GRLVQ(n_prototypes=2, random_state=0).fit(X, data.target)
+model = GRLVQ(n_prototypes=2, metric_learning_rate=1.0, random_state=0).fit(X, data.target)
 order = np.argsort(model.relevances_)
 colours = np.array(["#8a94a6" if name.startswith("noise") else "#2f6fb7" for name in names])
 
@@ -35,6 +35,8 @@ ax.set(xlabel="learned weight (all together: 1)", title="blue: measured columns,
 
 for kept in (30, 10, 5, 2):
     columns = order[::-1][:kept]
-    score = cross_val_score(GRLVQ(n_prototypes=2, random_state=0), X[:, columns], data.target, cv=5).mean()
+    score = cross_val_score(
+        GRLVQ(n_prototypes=2, metric_learning_rate=1.0, random_state=0), X[:, columns], data.target, cv=5
+    ).mean()
     print(f"the {kept:2} columns of the largest weights: {score:.3f} right")
 plt.show()

@@ -13,6 +13,7 @@ from sklearn.model_selection import train_test_split
 
 from protolearn import GMLVQ
 from protolearn.export import module_source
+from protolearn.report import plot_prototypes
 
 X, y = load_digits(return_X_y=True)
 X, X_test, y, y_test = train_test_split(X, y, test_size=0.3, stratify=y, random_state=0)
@@ -44,7 +45,7 @@ show();
 """
 STYLE = """
 #digit-board { display: grid; grid-template-columns: repeat(8, 28px); gap: 1px; width: max-content;
-  background: #8a94a6 }
+  background: #8a94a6; border: 1px solid #8a94a6 }
 #digit-board button { width: 28px; height: 28px; border: 0; padding: 0 }
 #digit-answer { font-size: 1.3em; margin: .6em 0 }
 """
@@ -66,7 +67,5 @@ Page()
 
 # %%
 # The prototypes that the page compares your drawing with:
-
-from protolearn.report import plot_prototypes  # noqa: E402
 
 plot_prototypes(model)

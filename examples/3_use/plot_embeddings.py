@@ -3,8 +3,9 @@ Frozen embeddings, new classes
 ==============================
 
 A network trained on some classes gives features that part other classes too. Prototypes on these features learn a new
-task from a few labelled rows, and the network stays as it is. Here the network has seen the digits 0 to 5 only; the
-task is 6 to 9. A language or vision model takes the same place in your work.
+task from a few labelled rows, and the network stays as it is. Here the digits lie anywhere on a larger image; the
+network has seen many images of 0 to 5, and the task is 6 to 9. A language or vision model takes the same place in
+your work.
 """
 
 import matplotlib.pyplot as plt
@@ -16,10 +17,21 @@ from sklearn.preprocessing import FunctionTransformer, Normalizer
 
 from protolearn import LOGM
 
-X, y = load_digits(return_X_y=True)
-X = X / 16
+rng = np.random.default_rng(0)
+digits, y = load_digits(return_X_y=True)
+
+
+def placed(rows):
+    """Images of 8 x 8 pixels somewhere on images of 12 x 12."""
+    images = np.zeros((len(rows), 12, 12))
+    for image, row, (down, right) in zip(images, rows, rng.integers(0, 5, (len(rows), 2)), strict=True):
+        image[down : down + 8, right : right + 8] = row.reshape(8, 8) / 16
+    return images.reshape(len(rows), -1)
+
+
 seen = y <= 5
-network = MLPClassifier((128, 64), max_iter=60, random_state=0).fit(X[seen], y[seen])
+many = np.vstack([placed(digits[seen]) for _ in range(10)])
+network = MLPClassifier((128, 64), max_iter=12, random_state=0).fit(many, np.tile(y[seen], 10))
 
 
 def embed(rows):
@@ -33,7 +45,7 @@ def embed(rows):
 # ``Normalizer`` brings all embeddings to length 1: the squared distance is then 2 - 2 cosine, so the nearest
 # prototype is the one with the largest cosine.
 
-rng = np.random.default_rng(0)
+X = placed(digits)
 new = rng.permutation(np.flatnonzero(~seen))
 test, pool = new[:400], new[400:]
 shots = [1, 2, 5, 10, 20, 50]

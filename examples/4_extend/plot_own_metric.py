@@ -2,8 +2,8 @@
 A distance of your own
 ======================
 
-A clock goes round: 23:50 is near to 0:10. A distance that knows this is a class with two formulas, the distance and its
-gradient; all solvers, probabilities and explanations work with them.
+A clock goes round: 23:50 is near to 0:10. A distance that knows this is a class with two formulas, the distance and
+its gradient; all solvers, probabilities and explanations work with them.
 """
 
 import matplotlib.pyplot as plt
