@@ -2,8 +2,8 @@
 How far may a row move?
 =======================
 
-:func:`protolearn.explain.certified_radius` proves how far a row may move, in any direction, before its class can change.
-No attack, no rounding and no faulty sensor within that radius changes the decision.
+:func:`protolearn.explain.certified_radius` proves how far a row may move, in any direction, before its class can
+change. No attack, no rounding and no faulty sensor within that radius changes the decision.
 """
 
 import matplotlib.pyplot as plt
@@ -20,14 +20,16 @@ model = GLVQ(3, random_state=0).fit(X, y)
 shown = X_test[:25]
 radii = certified_radius(model, shown)
 
-across, up = np.meshgrid(np.linspace(-1.7, 2.7, 300), np.linspace(-1.2, 1.8, 220))
+across, up = np.meshgrid(np.linspace(-1.7, 2.7, 300), np.linspace(-1.6, 1.8, 240))
 side = model.predict(np.column_stack([across.ravel(), up.ravel()])).reshape(across.shape)
 figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.6), width_ratios=(3, 2), layout="constrained")
 left.contourf(across, up, side, levels=[-0.5, 0.5, 1.5], colors=["#dbe7f4", "#fae5d7"])
 for place, radius in zip(shown, radii, strict=True):
     left.add_patch(plt.Circle(place, radius, fill=False, color="#555555", linewidth=0.8))
 left.plot(*shown.T, "k.", markersize=5)
-left.set(xticks=[], yticks=[], aspect="equal", title="every point of a circle gets the class of its centre")
+left.set(
+    xticks=[], yticks=[], ylim=(-1.6, 1.8), aspect="equal", title="every point of a circle gets the class of its centre"
+)
 
 # %%
 # Certified accuracy: the share of test rows that are right, and stay right whatever moves them by the radius.

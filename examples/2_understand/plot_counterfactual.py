@@ -28,7 +28,7 @@ for name, found in ways.items():
 # %%
 # The picture: the row (star), and the rows that the three questions lead to. Each lies just behind the border.
 
-across, up = np.meshgrid(np.linspace(-1.6, 2.6, 300), np.linspace(-1.2, 1.8, 220))
+across, up = np.meshgrid(np.linspace(-1.6, 2.9, 300), np.linspace(-1.2, 1.8, 220))
 side = model.predict(np.column_stack([across.ravel(), up.ravel()])).reshape(across.shape)
 figure, ax = plt.subplots(figsize=(7, 4), layout="constrained")
 ax.contourf(across, up, side, levels=[-0.5, 0.5, 1.5], colors=["#dbe7f4", "#fae5d7"])
@@ -37,7 +37,7 @@ for name, found in ways.items():
     if found:
         end = np.ravel(found.row)
         ax.annotate("", end, row[0], arrowprops={"arrowstyle": "->", "linewidth": 1.6})
-        ax.annotate(name, end, xytext=(6, -4), textcoords="offset points")
+        ax.annotate(name, end, xytext=(2, -12), textcoords="offset points")
 ax.plot(*row[0], "*", markersize=16, color="#2f6fb7", markeredgecolor="black")
 ax.set(xticks=[], yticks=[])
 plt.show()
