@@ -63,7 +63,8 @@ class Inputs:
                 ) from None
             if "cannot be folded" not in str(error):
                 raise
-            step = str(error).split()[2]
+            named = [type(one).__name__ for one in steps[:-1]]
+            step = next((name for name in named if name in str(error)), named[0])
             raise ValueError(
                 f"The step {step} before the classifier is not linear, so the distance to a prototype has no closed "
                 "form in the columns of the table; put a scaler, PCA or Preparation there instead."
