@@ -29,7 +29,6 @@ extensions = [
 ]
 exclude_patterns = ["_templates", "results", "auto_examples/**/*.ipynb", "auto_examples/**/*.json"]
 nitpicky = True
-suppress_warnings = ["toc.empty_glob"]  # pages of a room that has none yet
 default_role = "code"
 highlight_language = "none"
 

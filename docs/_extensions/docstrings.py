@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import inspect
 import re
+from pathlib import Path
 from typing import Any
 
 from protolearn.cli.methods import PAPERS
 
 SECTION = re.compile(r"-{3,}$")
+LISTED = re.compile(r"^(?:[^<\n]*<)?(?:\.\./)?([\w-]+)>?$", re.MULTILINE)
 ENTRY = re.compile(r"([a-zA-Z_][\w, ]*) : (.+)$")
 
 
@@ -68,11 +70,23 @@ AT_THE_ROOT = {
 }
 
 
+def unlisted() -> list[str]:
+    """Pages beside conf.py that no index lists, so that a new page is on the site at once."""
+    here = Path(__file__).parents[1]
+    indexes = [here / "index.md", *here.glob("*/index.md")]
+    listed = {found for path in indexes for found in re.findall(LISTED, path.read_text(encoding="utf-8"))}
+    return sorted({path.stem for path in here.glob("*.md")} - listed - {"index", "papers"})
+
+
 def linked(app: Any, name: str, source: list[str]) -> None:
-    """Called for each page: links to pages at the root lead to their places on the site."""
+    """Called for each page: links to pages at the root lead to their places; the guide lists what no index lists."""
     up = "../" * (name.count("/") + 1)
     for page, place in AT_THE_ROOT.items():
         source[0] = source[0].replace(f"]({up}{page}", f"]({up[3:]}{place}")
+    if name == "guide/index" and unlisted():
+        source[0] += "\n".join(
+            ["", "```{toctree}", ":caption: More", "", *(f"../{page}" for page in unlisted()), "```", ""]
+        )
 
 
 def improve(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
