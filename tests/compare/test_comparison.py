@@ -17,7 +17,7 @@ from sklearn.preprocessing import MinMaxScaler, OneHotEncoder
 
 import protolearn
 from protolearn import cli
-from protolearn.cli import fit
+from protolearn.cli.training import Named
 from protolearn.compare import comparison
 from protolearn.compare.comparison import COLUMNS, FIELDS, compare, one_row
 from protolearn.compare.methods import METHODS, chosen_methods, fit_arguments
@@ -67,7 +67,7 @@ def test_the_fit_command_of_a_method_learns_what_the_comparison_did(name, tmp_pa
     line = ["fit", str(tmp_path / "iris.csv"), "--target", "kind", "--out", str(out), *map(str, arguments)]
     options = cli.parser().parse_args([text.strip("'") for text in line])
     wanted = {**METHODS[name].estimator.get_params(deep=False), **chosen, "random_state": 0}
-    found = fit._classifier(options).get_params(deep=False)
+    found = Named(options).classifier.get_params(deep=False)
     assert {key: found[key] for key in found} == {key: wanted[key] for key in found}
 
 
