@@ -17,7 +17,9 @@ pytestmark = pytest.mark.skipif(not (available("gcc") and available("node")), re
 
 def test_every_classifier_and_metric_is_among_the_cases():
     kinds = {type(make()).__name__ for _, make in CASES}
-    assert kinds == {name for name in protolearn.__all__ if hasattr(getattr(protolearn, name), "predict")}
+    # AutoPrototypes is one or several of these.
+    classifiers = {name for name in protolearn.__all__ if hasattr(getattr(protolearn, name), "predict")}
+    assert kinds == classifiers - {"AutoPrototypes"}
     assert len(CASES) > 200
 
 
