@@ -5,7 +5,8 @@ python -m benchmarks train --peers            one of them, beside libraries that
 python -m benchmarks train --only GLVQ,svm    some parts of it; the others keep their older figures
 python -m benchmarks accuracy --help          accuracy beside what people use instead, on tables chosen before looking
 
-What docs/speed.md shows is made with `--out benchmarks/results --docs docs`.
+What docs/speed.md shows is made with `--out benchmarks/results --docs docs`. The files there hold what the present code
+does: after a change that alters its speed, measure again, and delete the rows of machines that are not at hand.
 """
 
 from __future__ import annotations
@@ -16,9 +17,10 @@ import tempfile
 from importlib import import_module
 from pathlib import Path
 
-from benchmarks.case import Case, Request, write_page
+from benchmarks.case import Case, Request
 from benchmarks.environments import HOME, Environments
 from benchmarks.measurements import RATIO_HEADER, by_machine, read
+from benchmarks.page import write_pages
 
 PEERS = {"sklvq", "sklearn-lvq", "prototorch", "pylmnn", "metric-learn"}
 CASES = ("train", "predict", "start", "memory", "scale", "reduction", "metric")
@@ -43,18 +45,24 @@ def parser() -> argparse.ArgumentParser:
     found.add_argument("--only", default="", metavar="PARTS", help="parts by name or by how their names begin: a,b,c")
     found.add_argument("--parts", action="store_true", help="list the parts of the case and stop")
     found.add_argument("--threads", type=int, default=1, metavar="N", help="of BLAS and OpenMP (default: 1)")
+    found.add_argument("--all-cores", action="store_true", help="train: what works in batches on all cores too")
     found.add_argument(
         "--seconds", type=float, default=60.0, metavar="S", help="a peer's fit that takes longer gets fewer epochs (60)"
     )
-    found.add_argument("--out", type=Path, default=Path("benchmark-results"), metavar="DIR", help="CSV files and plots")
-    found.add_argument("--docs", type=Path, metavar="DIR", help="folder of speed.md, for section and plot")
-    found.add_argument("--redraw", action="store_true", help="measure nothing: plot and section from the CSV file")
+    found.add_argument("--out", type=Path, default=Path("benchmark-results"), metavar="DIR", help="CSV files")
+    found.add_argument(
+        "--docs",
+        type=Path,
+        metavar="DIR",
+        help="folder of speed.md, for its table, its picture and the page of the case",
+    )
+    found.add_argument("--redraw", action="store_true", help="measure nothing: pages from the CSV file")
     found.add_argument("--quick", action="store_true", help="tiny sizes: a look at whether it runs")
     return found
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run a case: its CSV file, its plot, its section; 1 where a wanted figure is missed."""
+    """Run a case: its CSV file, its pages; 1 where a figure is not what it should be."""
     arguments = sys.argv[1:] if arguments is None else arguments
     if arguments[:1] and arguments[0] in APART:
         return import_module(APART[arguments[0]]).main(arguments[1:])
@@ -83,6 +91,7 @@ def main(arguments: list[str] | None = None) -> int:
                 repeats=options.repeats,
                 quick=options.quick,
                 threads=options.threads,
+                all_cores=options.all_cores,
                 seconds=options.seconds,
                 peers=Environments(options.envs) if options.peers else None,
                 folder=Path(folder),
@@ -93,14 +102,10 @@ def main(arguments: list[str] | None = None) -> int:
     print(" | ".join(RATIO_HEADER))
     for found in ratios:
         print(" | ".join(found.cells()))
-    if options.docs is None:
-        chosen.draw(last, options.out / f"{chosen.name}.png")
-    else:
-        figure = options.docs / "figures" / f"speed_{chosen.name}.png"
-        chosen.draw(last, figure)
+    if options.docs is not None:
         with_peers = any(row.library in PEERS for row in rows)
         command = f"python -m benchmarks {chosen.name}" + (" --peers" if with_peers else "")
-        write_page(options.docs, chosen, chosen.section(rows, command, f"figures/{figure.name}"))
+        write_pages(options.docs, chosen, rows, command, [case(name) for name in CASES], options.out)
     return 1 if any(found.met is False for found in ratios) else 0
 
 

@@ -1,4 +1,4 @@
-"""What a case is, what it is asked for, and what becomes of its rows: a CSV file, a plot, a section of the docs."""
+"""What a case is, what it is asked for, and what becomes of its rows: a CSV file, tables, lines of docs/speed.md."""
 
 from __future__ import annotations
 
@@ -12,9 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.environments import Environments
-from benchmarks.measurements import RATIO_HEADER, Measurement, Ratio, by_machine, read, replaced, write
-
-HEADING = "# Speed\n\nEach section is made by the command that it names; ratios are of measurements taken in turn.\n"
+from benchmarks.measurements import Measurement, Ratio, by_machine, number, read, replaced, write
 
 
 @dataclass
@@ -24,6 +22,7 @@ class Request:
     repeats : how often everything is measured
     quick : sizes that take seconds, to see that it runs
     threads : of BLAS and OpenMP, where the case does not choose them
+    all_cores : whether what works in batches is also measured on all cores
     seconds : a fit of a peer that would take longer is given fewer epochs, and its time is scaled
     peers : environments of the peers; None leaves them out
     folder : where data for other processes is put
@@ -32,6 +31,7 @@ class Request:
     repeats: int = 5
     quick: bool = False
     threads: int = 1
+    all_cores: bool = False
     seconds: float = 60.0
     peers: Environments | None = None
     folder: Path = Path()
@@ -41,7 +41,36 @@ class Request:
         print(text, file=sys.stderr, flush=True)
 
 
+@dataclass(frozen=True)
+class Line:
+    """A row of the table of docs/speed.md.
+
+    task, data : what is done, and on what
+    ours, theirs : how fast, in words
+    other : the fastest other library
+    times : how many times as fast ours is
+    """
+
+    task: str
+    data: str
+    ours: str
+    other: str
+    theirs: str
+    times: Ratio
+
+    def cells(self) -> tuple[str, ...]:
+        """The row."""
+        return self.task, self.data, self.ours, f"{self.theirs}, {self.other}", f"**{number(self.times.median)}**"
+
+
+LINE_HEADER = ("task", "data", "protolearn", "fastest other library", "times as fast")
+
 Part = Callable[[Request], list[Measurement]]
+
+
+def no_lines(rows: Sequence[Measurement]) -> list[Line]:
+    """Of a case that has no other library."""
+    return []
 
 
 @dataclass(frozen=True)
@@ -51,12 +80,12 @@ class Case:
     line : what it measures
     duration : roughly, on two cores
     parts : functions by name, each measures something that can stand alone
-    ratios : from all rows to the ratios that count
-    tables : from all rows to further tables, each a title with a header and rows
-    draw : all rows onto a picture of that path
+    ratios : from all rows to the ratios that count, with what they should be
+    tables : from all rows to the tables of its page, each a title with a header and rows
+    lines : from all rows to what stands in docs/speed.md
     on_request : parts that run only where `--only` names them
-    text : first paragraph of the section
-    packages : further packages whose versions belong in the section
+    text : first paragraph of the page
+    packages : further packages whose versions belong on the page
     """
 
     name: str
@@ -65,8 +94,8 @@ class Case:
     parts: dict[str, Part]
     ratios: Callable[[Sequence[Measurement]], list[Ratio]]
     tables: Callable[[Sequence[Measurement]], list[tuple[str, Sequence[str], list[tuple]]]]
-    draw: Callable[[Sequence[Measurement], Path], None]
     text: str
+    lines: Callable[[Sequence[Measurement]], list[Line]] = no_lines
     on_request: tuple[str, ...] = ()
     packages: tuple[str, ...] = field(default=())
 
@@ -98,24 +127,18 @@ class Case:
         write(path, rows)
         return rows
 
-    def section(self, rows: Sequence[Measurement], command: str, figure: str) -> str:
-        """The section of docs/speed.md: the ratios of every machine, all else of the one that was measured last."""
+    def page(self, rows: Sequence[Measurement], command: str) -> str:
+        """The page with all tables, those of the machine that was measured last first."""
         from reproduction.report import table
 
-        pieces = [f"## {self.name.capitalize()}", " ".join(self.text.split())]
-        machines = by_machine(rows)
-        for name, found in machines.items():
-            ratios = self.ratios(found)
-            if ratios:
-                pieces.append(f"On {name}:" if len(machines) > 1 else "")
-                pieces.append(table(RATIO_HEADER, [one.cells() for one in ratios]))
-        last, found = next(iter(machines.items()))
-        pieces.append(f"![{self.line}]({figure})")
-        for title, header, body in self.tables(found):
-            if body:
-                pieces += [f"{title}:" if title else "", table(header, body)]
-        pieces.append(made_by(command, last, self.packages))
-        return "\n\n".join(piece for piece in pieces if piece)
+        pieces = [f"# {self.name.capitalize()}: all measurements", " ".join(self.text.split())]
+        for name, found in by_machine(rows).items():
+            pieces.append(f"## {name}")
+            for title, header, body in self.tables(found):
+                if body:
+                    pieces += [f"{title}:" if title else "", table(header, body)]
+        pieces.append(made_by(command, self.packages))
+        return "\n\n".join(piece for piece in pieces if piece) + "\n"
 
 
 def installed(package: str) -> str:
@@ -143,22 +166,11 @@ def machine() -> str:
     return f"{os.cpu_count()} cores ({processor()}, {platform.machine()})"
 
 
-def made_by(command: str, where: str, packages: Sequence[str] = ()) -> str:
-    """The command, the machine, the versions."""
+def made_by(command: str, packages: Sequence[str] = ()) -> str:
+    """The command and the versions."""
     known = {name: installed(name) for name in ("protolearn", "numpy", "scipy", "scikit-learn", "numba", *packages)}
     versions = ", ".join(f"{name} {found}" for name, found in known.items() if found)
-    return f"Made by `{command}` on {where} with Python {platform.python_version()}, {versions}."
-
-
-def write_page(docs: Path, case: Case, section: str) -> None:
-    """Put the section into docs/speed.md."""
-    from reproduction.report import write_section
-
-    page = docs / "speed.md"
-    if not page.exists():
-        docs.mkdir(parents=True, exist_ok=True)
-        page.write_text(HEADING, encoding="utf-8")
-    write_section(page, case.name, section)
+    return f"Made by `{command}` with Python {platform.python_version()}, {versions}."
 
 
 def one_row(**columns: Any) -> Measurement:

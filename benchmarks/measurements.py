@@ -117,6 +117,7 @@ class Ratio:
     what, against : ours and the reference
     median, low, high, n : of the ratios of the same repeats
     least, most : what is wanted, where anything is
+    over, under, unit : the medians of the two sides, and what they are counted in
     note : what a reader has to know
     holds : a second condition, for example on accuracy
     """
@@ -129,6 +130,9 @@ class Ratio:
     n: int
     least: float | None = None
     most: float | None = None
+    over: float = float("nan")
+    under: float = float("nan")
+    unit: str = ""
     note: str = ""
     holds: bool = True
 
@@ -172,4 +176,5 @@ def ratio(
     pairs = [row.value / below[row.repeat] for row in over if row.repeat in below]
     if not pairs:
         return None
-    return Ratio(what, against, statistics.median(pairs), min(pairs), max(pairs), len(pairs), **wanted)
+    sides = {"over": median(over), "under": median(under), "unit": over[0].unit}
+    return Ratio(what, against, statistics.median(pairs), min(pairs), max(pairs), len(pairs), **sides, **wanted)

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from pathlib import Path
 
 from benchmarks.case import Case, Request, installed, one_row
-from benchmarks.drawing import draw_bars
 from benchmarks.measurements import Measurement, Ratio, median, ratio, spread, where
 from benchmarks.workers import last_line
 
@@ -89,17 +87,6 @@ def tables(rows: Sequence[Measurement]) -> list[tuple[str, Sequence[str], list[t
     return [("Megabytes", ("fit", "peak, data included", "data", "3 X + 50 MB"), body)]
 
 
-def draw(rows: Sequence[Measurement], path: Path) -> None:
-    """Peaks beside what is allowed."""
-    tasks = _tasks(rows)
-    series = {
-        "peak, data included": [median(where(rows, task=task, measure="peak")) for task in tasks],
-        "data": [median(where(rows, task=task, measure="data")) for task in tasks],
-    }
-    allowed = _allowed(rows, tasks[0]) if tasks else 0.0
-    draw_bars(tasks, series, path, "MB", {f"wanted: below 3 X + 50 MB = {allowed:.0f} MB": allowed})
-
-
 CASE = Case(
     name="memory",
     line="memory: the most that a fit holds beside three times its data and 50 MB",
@@ -107,6 +94,5 @@ CASE = Case(
     parts={"peaks": partial(peaks, "peaks")},
     ratios=ratios,
     tables=tables,
-    draw=draw,
     text="Peak of resident memory during the fit, in a process that has compiled before (Linux only).",
 )

@@ -15,8 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.case import Case, Request, installed, one_row
-from benchmarks.drawing import draw_ratios
+from benchmarks.case import Case, Line, Request, installed, one_row
 from benchmarks.measurements import Measurement, Ratio, median, number, ratio, spread, where
 from benchmarks.peak import peak_of
 from benchmarks.workers import last_line
@@ -156,6 +155,17 @@ def ratios(rows: Sequence[Measurement]) -> list[Ratio]:
     return [one for one in found if one is not None]
 
 
+def lines(rows: Sequence[Measurement]) -> list[Line]:
+    """Times for docs/speed.md."""
+    found = []
+    for one in ratios(rows):
+        if one.against.endswith(", time"):
+            task, data = one.what.split(", ", 1)
+            mine, theirs = (f"{number(value)} s" for value in (one.under, one.over))
+            found.append(Line(task, data, mine, one.against.removesuffix(", time"), theirs, one))
+    return found
+
+
 HEADER = ("set", "method", "kept", "seconds", "first call", "peak MB", "3 X + 200 MB")
 
 
@@ -179,11 +189,6 @@ def tables(rows: Sequence[Measurement]) -> list[tuple[str, Sequence[str], list[t
     return [("Every job", HEADER, body)]
 
 
-def draw(rows: Sequence[Measurement], path: Path) -> None:
-    """The ratios of time."""
-    draw_ratios([one for one in ratios(rows) if one.most is None], path, "times as fast as imbalanced-learn")
-
-
 CASE = Case(
     name="reduction",
     line="reducers beside imbalanced-learn's on letter and MNIST (on request the tables of docs/reduction.md)",
@@ -192,7 +197,7 @@ CASE = Case(
     on_request=("compared",),
     ratios=ratios,
     tables=tables,
-    draw=draw,
+    lines=lines,
     text="""
     Both in turn, each in a process of its own, after a first call on a few rows that compiles. The peak holds the
     data and leaves out imports and compiled code. imbalanced-learn's CNN is another rule than Hart's

@@ -6,11 +6,8 @@ import json
 import os
 from collections.abc import Sequence
 from functools import partial
-from pathlib import Path
-from typing import Any
 
 from benchmarks.case import Case, Request, installed, one_row
-from benchmarks.drawing import picture
 from benchmarks.measurements import Measurement, Ratio, median, number, spread, where
 from benchmarks.workers import last_line, so_many
 
@@ -157,39 +154,6 @@ def tables(rows: Sequence[Measurement]) -> list[tuple[str, Sequence[str], list[t
     ]
 
 
-def draw(rows: Sequence[Measurement], path: Path) -> None:
-    """Time and memory by the number of rows."""
-
-    def lines(axes: Any) -> None:
-        left, right = axes
-        for part, mark in zip(TASKS, "osv^", strict=True):
-            times = _by_size(rows, part, "time")
-            if not times:
-                continue
-            sizes = list(times)
-            middle = [median(times[n]) for n in sizes]
-            (line,) = left.plot(sizes, middle, marker=mark, label=part)
-            least, most = ([pick(row.value for row in times[n]) for n in sizes] for pick in (min, max))
-            left.fill_between(sizes, least, most, alpha=0.2, color=line.get_color())
-            memory = _by_size(rows, part, "memory")
-            right.plot(list(memory), [median(memory[n]) for n in memory], marker=mark, label=part)
-        sizes = sorted({_size(row) for row in rows if row.part in TASKS})
-        if sizes:
-            data = [n * FEATURES * 4 / 1e6 for n in sizes]
-            right.plot(sizes, data, color="tab:gray", linestyle="--", label="the data itself")
-            base = min(
-                median(_by_size(rows, part, "time").get(sizes[0], [])) for part in TASKS if where(rows, part=part)
-            )
-            left.plot(sizes, [base * n / sizes[0] for n in sizes], color="tab:gray", linestyle="--", label="linear")
-        left.set(xscale="log", yscale="log", xlabel="rows", ylabel="seconds, median (band: least to largest)")
-        right.set(xscale="log", xlabel="rows", ylabel="MB held beyond the data")
-        for one in axes:
-            one.grid(alpha=0.3)
-            one.legend(fontsize=8)
-
-    picture(path, 10.0, 4.2, lines, panels=2)
-
-
 CASE = Case(
     name="scale",
     line="growth: time and memory beyond the data from 10,000 to a million rows (on request: more data than memory)",
@@ -201,7 +165,6 @@ CASE = Case(
     on_request=OUT_OF_CORE,
     ratios=ratios,
     tables=tables,
-    draw=draw,
     text="""
     float32 rows of 32 features, 20 prototypes from a given start, 5 epochs online or 10 iterations of L-BFGS.
     Memory is the highest mark of the process during the call above what it held before, the data not counted, in a

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.case import Request, installed, one_row
-from benchmarks.measurements import Measurement, Ratio, median, ratio, spread, where
+from benchmarks.case import Line, Request, installed, one_row
+from benchmarks.measurements import Measurement, Ratio, median, number, ratio, spread, where
 from benchmarks.problems import styles
 
 PER_CLASS, ROUNDS = 20, 40
@@ -124,6 +124,17 @@ def ratios(rows: Sequence[Measurement]) -> list[Ratio]:
             )
             if one is not None:
                 found.append(one)
+    return found
+
+
+def lines(rows: Sequence[Measurement]) -> list[Line]:
+    """Training and testing in float32 for docs/speed.md."""
+    found = []
+    for one in ratios(rows):
+        task, data, setting = one.what.split(", ", 2)
+        if setting.endswith("float32"):
+            mine, theirs = (f"{number(value)} s" for value in (one.under, one.over))
+            found.append(Line(task, data, f"{mine}, float32", f"scikit-learn's {one.against}", theirs, one))
     return found
 
 
