@@ -60,10 +60,11 @@ class Line:
 
     def cells(self) -> tuple[str, ...]:
         """The row."""
-        return self.task, self.data, self.ours, f"{self.theirs}, {self.other}", f"**{number(self.times.median)}**"
+        times = f"**{number(self.times.median)}**"
+        return self.task, self.data, self.ours, f"{self.theirs}, {self.other}", times, self.times.accuracy
 
 
-LINE_HEADER = ("task", "data", "protolearn", "fastest other library", "times as fast")
+LINE_HEADER = ("task", "data", "protolearn", "fastest other library", "times as fast", "test accuracy")
 
 Part = Callable[[Request], list[Measurement]]
 

@@ -118,6 +118,7 @@ class Ratio:
     median, low, high, n : of the ratios of the same repeats
     least, most : what is wanted, where anything is
     over, under, unit : the medians of the two sides, and what they are counted in
+    accuracy : of both on test rows, where there is one
     note : what a reader has to know
     holds : a second condition, for example on accuracy
     """
@@ -133,6 +134,7 @@ class Ratio:
     over: float = float("nan")
     under: float = float("nan")
     unit: str = ""
+    accuracy: str = ""
     note: str = ""
     holds: bool = True
 

@@ -322,46 +322,45 @@ def _sources(rows: Sequence[Measurement]) -> list[tuple[str, str]]:
     return list(dict.fromkeys((row.library, row.setting) for row in rows))
 
 
-def _chosen(
-    here: Sequence[Measurement],
-    ours: list[tuple[str, str]],
-    fastest: tuple[str, str],
-    right: dict[tuple[str, str], float],
-) -> tuple[str, str]:
-    """The fastest of ours that is as accurate as that peer; else our most accurate one."""
-    as_good = [source for source in ours if right[source] >= right[fastest] - _AS_ACCURATE]
-    if as_good:
-        return min(as_good, key=lambda source: median(_of(here, *source, "per epoch and sample")))
-    return max(ours, key=right.__getitem__)
-
-
 def ratios(rows: Sequence[Measurement]) -> list[Ratio]:
-    """Ours against the fastest peer of each method and data set, by the time of an epoch and sample."""
+    """Ours against a peer for each method and data set, by the time of an epoch and sample.
+
+    Against each peer counts the fastest of ours that is as accurate, or where none is our most accurate one; then the
+    peer against which the least is gained. So a fast peer counts, and also one that is slower and more accurate.
+    """
     found = []
     for part in NAMES:
         here = where(rows, part=part)
-        ours = [source for source in _sources(here) if source[0] == "protolearn" and _of(here, *source, "fit")]
-        theirs = [source for source in _sources(here) if source[0] != "protolearn" and _of(here, *source, "fit")]
+        sources = [source for source in _sources(here) if _of(here, *source, "fit")]
+        ours = [source for source in sources if source[0] == "protolearn"]
+        theirs = [source for source in sources if source[0] != "protolearn"]
         if not ours or not theirs:
             continue
-        fastest = min(theirs, key=lambda source: median(_of(here, *source, "per epoch and sample")))
-        right = {source: median(_of(here, *source, "test accuracy")) for source in (*ours, fastest)}
-        mine = _chosen(here, ours, fastest, right)
-        shorter = _of(here, *fastest, "fit")[0].note
-        note = f"test accuracy {right[mine]:.3f} against {right[fastest]:.3f}" + (f" ({shorter})" if shorter else "")
-        alike = [source for source in ours if ("float32" in source[1]) == ("float32" in fastest[1])]
+        each = {source: median(_of(here, *source, "per epoch and sample")) for source in sources}
+        right = {source: median(_of(here, *source, "test accuracy")) for source in sources}
+
+        def chosen(peer: tuple[str, str], among: list, each: dict = each, right: dict = right) -> tuple[str, str]:
+            as_good = [source for source in among if right[source] >= right[peer] - _AS_ACCURATE]
+            return min(as_good, key=each.__getitem__) if as_good else max(among, key=right.__getitem__)
+
+        against = min(theirs, key=lambda peer: each[peer] / each[chosen(peer, ours)])
+        mine = chosen(against, ours)
+        shorter = _of(here, *against, "fit")[0].note
+        accuracy = f"{right[mine]:.3f} against {right[against]:.3f}"
+        note = f"test accuracy {accuracy}" + (f" ({shorter})" if shorter else "")
+        alike = [source for source in ours if ("float32" in source[1]) == ("float32" in against[1])]
         if alike and mine not in alike:
-            other = _chosen(here, alike, fastest, right)
-            theirs_each, each = (median(_of(here, *source, "per epoch and sample")) for source in (fastest, other))
-            note += f"; {theirs_each / each:.3g} in its number type ({other[1]})"
+            other = chosen(against, alike)
+            note += f"; {each[against] / each[other]:.3g} in its number type ({other[1]})"
         one = ratio(
-            _of(here, *fastest, "per epoch and sample"),
+            _of(here, *against, "per epoch and sample"),
             _of(here, *mine, "per epoch and sample"),
             f"{here[0].task}, {here[0].data}, {mine[1]}",
-            f"{fastest[0]}, {fastest[1]}",
+            f"{against[0]}, {against[1]}",
             least=METHODS[here[0].task][0],
+            accuracy=accuracy,
             note=note,
-            holds=right[mine] >= right[fastest] - _AS_ACCURATE,
+            holds=right[mine] >= right[against] - _AS_ACCURATE,
         )
         if one is not None:
             found.append(one)

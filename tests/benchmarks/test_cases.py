@@ -1,4 +1,4 @@
-"""Every case at a tiny size: its rows, its plot, its section. What is timed is not tested."""
+"""Every case at a tiny size: its rows, its page, its lines. What is timed is not tested."""
 
 import csv
 import shutil
@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from benchmarks import out_of_core, peers, scale, start, support_vectors
+from benchmarks import metric, out_of_core, peers, predict, scale, start, support_vectors
 from benchmarks.__main__ import CASES, case, main
 from benchmarks.case import Request
 from benchmarks.measurements import COLUMNS, Measurement, read, replaced, write
@@ -15,7 +15,7 @@ from benchmarks.measurements import COLUMNS, Measurement, read, replaced, write
 TINY = {
     "train": "epochs,LVQ1-digits,svm",
     "predict": "threads-1,single",
-    "start": "import,compile,NearestPrototype",
+    "start": "import,compile,first-row,NearestPrototype",
     "memory": "",
     "scale": "fit-GLVQ-lbfgs,predict",
     "reduction": "letter",
@@ -35,7 +35,7 @@ LONG = {"train", "predict", "start", "memory", "scale"}
 
 
 @pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.slow if n in LONG else ()) for n in CASES])
-def test_a_tiny_run_leaves_rows_a_plot_and_a_section(name, tmp_path, capsys):
+def test_a_tiny_run_leaves_rows_and_a_page(name, tmp_path, capsys):
     repeats = "2" if name in ("train", "predict") else "1"
     options = [name, "--quick", "--repeats", repeats, "--out", str(tmp_path / "out"), "--docs", str(tmp_path / "docs")]
     assert main([*options, "--only", TINY[name]]) in (0, 1)
@@ -50,9 +50,8 @@ def test_a_tiny_run_leaves_rows_a_plot_and_a_section(name, tmp_path, capsys):
         fits = [row for row in rows if row["part"] == "LVQ1-digits" and row["measure"] == "test accuracy"]
         assert {row["library"] for row in fits} == {"protolearn", *(["R class"] if shutil.which("Rscript") else [])}
         assert min(float(row["value"]) for row in fits) > 0.8
-    assert (tmp_path / "docs" / "figures" / f"speed_{name}.png").stat().st_size > 1000
-    page = (tmp_path / "docs" / "speed.md").read_text()
-    assert f"## {name.capitalize()}" in page
+    page = (tmp_path / "docs" / "results" / f"speed_{name}.md").read_text()
+    assert page.startswith(f"# {name.capitalize()}: all measurements")
     assert f"Made by `python -m benchmarks {name}`" in page
     assert "nan" not in page
     assert "ours | against" in capsys.readouterr().out
@@ -74,30 +73,39 @@ def test_an_unknown_part_is_named(capsys):
     assert "train has no part LVQ9; choose from epochs" in capsys.readouterr().err
 
 
-def test_a_plot_and_a_section_can_be_made_of_the_file_alone(tmp_path, capsys):
+def test_pages_and_picture_can_be_made_of_the_file_alone(tmp_path, capsys):
     rows = fits("protolearn", "online, float64", 2.0, 0.96) + fits("sklvq", "sgd, float64", 40.0, 0.95)
     write(tmp_path / "train.csv", rows)
     options = ["train", "--redraw", "--out", str(tmp_path), "--docs", str(tmp_path)]
     assert main(options[:-2]) == main(options) == 0
-    assert (tmp_path / "train.png").exists()
+    assert "| 20.0 | at least 10 | yes |" in capsys.readouterr().out
+    assert (tmp_path / "figures" / "speed.png").stat().st_size > 1000
     page = (tmp_path / "speed.md").read_text()
-    assert "| 20.0 | at least 12 | yes |" in page
-    assert "Made by `python -m benchmarks train --peers`" in page
+    assert (
+        "| GLVQ | digits | 2.00 µs, online, float64 | 40.0 µs, sklvq, sgd, float64 | **20.0** | 0.960 against 0.950 |"
+        in page
+    )
+    assert "at least" not in page
+    every_row = (tmp_path / "results" / "speed_train.md").read_text()
+    assert "Made by `python -m benchmarks train --peers`" in every_row
     assert read(tmp_path / "train.csv") == rows
     with pytest.raises(SystemExit):
         main(["predict", *options[1:]])
     assert "holds no rows to draw; run predict first" in capsys.readouterr().err
 
 
-def test_the_ratios_of_every_machine_are_shown_and_the_rest_of_the_last_one(tmp_path, capsys):
+def test_every_machine_has_its_tables_and_the_last_one_the_lines(tmp_path, capsys):
     old = fits("protolearn", "online, float64", 2.0, 0.96) + fits("sklvq", "sgd, float64", 10.0, 0.95)
     new = fits("protolearn", "online, float64", 0.5, 0.96) + fits("sklvq", "sgd, float64", 10.0, 0.95)
     write(tmp_path / "train.csv", replaced(replaced([], old, [], "a slow one"), new, [], "a fast one"))
     assert main(["train", "--redraw", "--out", str(tmp_path), "--docs", str(tmp_path)]) == 0
-    page = (tmp_path / "speed.md").read_text()
-    assert page.index("On a fast one:") < page.index("| 20.0 |") < page.index("On a slow one:") < page.index("| 5.00 |")
-    assert "on a fast one with Python" in page
-    assert page.count("sgd, float64 | 10.0") == 1
+    page = (tmp_path / "results" / "speed_train.md").read_text()
+    fast, slow = page.split("## a slow one")
+    assert "## a fast one" in fast
+    assert "online, float64 | 0.50 |" in fast
+    assert "online, float64 | 2.00 |" in slow
+    (line,) = [line for line in (tmp_path / "speed.md").read_text().splitlines() if line.startswith("| GLVQ")]
+    assert "| **20.0** |" in line
     assert "| 5.00 |" not in capsys.readouterr().out
 
 
@@ -114,6 +122,14 @@ def fits(library, setting, each, accuracy, note=""):
     ]
 
 
+def test_a_slower_peer_that_is_more_accurate_counts_too():
+    rows = fits("protolearn", "online, float32", 1.0, 0.90) + fits("protolearn", "lbfgs, float32", 8.0, 0.97)
+    rows += fits("sklvq", "sgd, float64", 20.0, 0.90) + fits("prototorch", "Adam, float32", 40.0, 0.97)
+    (found,) = peers.ratios(rows)
+    assert (found.median, found.against) == (5.0, "prototorch, Adam, float32")
+    assert found.what.endswith("lbfgs, float32")
+
+
 def test_the_fastest_peer_counts_and_the_fastest_of_ours_that_is_as_accurate():
     rows = fits("protolearn", "online, float64", 2.0, 0.96) + fits("protolearn", "online, float32", 1.0, 0.97)
     rows += fits("sklvq", "sgd, float64", 40.0, 0.95) + fits(
@@ -126,6 +142,8 @@ def test_the_fastest_peer_counts_and_the_fastest_of_ours_that_is_as_accurate():
     assert "5 of 30 epochs" in found.note
     faster_but_worse = fits("protolearn", "lbfgs, float32", 0.1, 0.93)
     assert peers.ratios(rows + faster_but_worse) == [found]
+    as_accurate = fits("protolearn", "lbfgs, float32", 0.5, 0.938)
+    assert peers.ratios(rows + as_accurate)[0].median == 40.0
     (found,) = peers.ratios(rows[: len(rows) // 2] + fits("sklvq", "sgd, float64", 40.0, 0.95))
     assert found.median == 40.0
     assert "20 in its number type (online, float64)" in found.note
@@ -148,9 +166,10 @@ def test_what_may_be_the_fastest_of_its_side_is_measured_as_often_as_asked_for()
 
 def test_batches_are_also_measured_on_all_cores(monkeypatch):
     monkeypatch.setattr(peers.os, "cpu_count", lambda: 2)
-    request = Request(repeats=5)
+    request = Request(repeats=5, all_cores=True)
     fast = replace(entry("prototorch", 1.0), repeats=5)
     assert peers._gains_from_threads(fast, request)
+    assert not peers._gains_from_threads(fast, Request(repeats=5))
     assert not peers._gains_from_threads(replace(fast, repeats=2), request)
     assert not peers._gains_from_threads(replace(fast, threads=2), request)
     assert not peers._gains_from_threads(replace(entry("R class", 1.0, by_sample=True), repeats=5), request)
@@ -177,30 +196,21 @@ def starts(**seconds):
     ]
 
 
-def test_a_later_fit_tells_start_up_from_training(tmp_path):
-    cold, warm = start.ratios(starts(cold=8.8, warm=1.25, later=0.9))
-    assert (cold.median, cold.note) == (1.1, "8.80 s")
+def test_a_later_fit_tells_start_up_from_training():
+    cold, warm = start.ratios(starts(cold=5.5, warm=1.25, later=0.9))
+    assert (cold.median, cold.note) == (1.1, "5.50 s, of which 0.90 s is training (a later fit)")
     assert (warm.median, warm.note) == (2.5, "1.25 s, of which 0.90 s is training (a later fit)")
-    ((_, header, body),) = start.tables(starts(cold=8.8, warm=1.25, later=0.9))
+    (_, header, body), _ = start.tables(starts(cold=5.5, warm=1.25, later=0.9))
     assert header[-1] == "a later fit, s"
-    assert body == [("LaMaLVQ", "8.80", "1.25", "0.90")]
-    # Files of earlier runs have no such rows.
-    without = starts(cold=8.8, warm=1.25)
+    assert body == [("LaMaLVQ", "5.50", "1.25", "0.90")]
+    without = starts(cold=5.5, warm=1.25)
     assert start.ratios(without)[1].note == "1.25 s"
-    assert start.tables(without)[0][2] == [("LaMaLVQ", "8.80", "1.25", "")]
-    start.draw(without, tmp_path / "start.png")
-    assert (tmp_path / "start.png").exists()
+    assert start.tables(without)[0][2] == [("LaMaLVQ", "5.50", "1.25", "")]
 
 
-def test_compiling_is_wanted_of_the_command_on_two_cores():
-    rows = [
-        Measurement("compile", "iris", "compile 48 functions", "protolearn", setting, "time", "s", seconds)
-        for setting, seconds in ((start.COLD, 81.0), (start.BY_COMMAND, 45.0))
-    ]
-    command, sum_of_one = start.ratios(rows)
-    assert "`protolearn compile`, two processes, empty cache" in command.what
-    assert (command.median, command.met) == (0.75, True)
-    assert (sum_of_one.median, sum_of_one.met) == (1.35, None)
+def test_training_that_takes_seconds_is_no_start_up():
+    (row,) = starts(cold=30.0)
+    assert start.ratios([replace(row, part="AutoPrototypes", task="AutoPrototypes")]) == []
 
 
 def test_the_support_vector_machine_is_the_reference():
@@ -211,3 +221,25 @@ def test_the_support_vector_machine_is_the_reference():
     (found,) = support_vectors.ratios(rows)
     assert found.median == 2.5
     assert found.note == "the paper: 3.1"
+
+
+def test_lines_tell_both_sides_in_their_units():
+    rows = [
+        Measurement("threads-1", "10 x 64, 5 prototypes", task, library, "1 thread", "speed", "rows/s", value)
+        for task, library, value in (
+            (predict.REFERENCES[0].setting, "protolearn", 6e6),
+            (predict.REFERENCES[1].setting, "faiss", 4e6),
+        )
+    ]
+    (line,) = predict.lines(rows)
+    assert line.cells() == (
+        "predict, 1 thread", "10 x 64, 5 prototypes", "6.00 million rows/s",
+        "4.00 million rows/s, faiss IndexFlatL2", "**1.50**", "",
+    )  # fmt: skip
+    rows = [
+        Measurement("made32", "made32 15000 x 32", "LMNN", library, "", "time", "s", value)
+        for library, value in (("protolearn", 2.0), ("pylmnn", 9.0))
+    ]
+    rows += [replace(row, measure="cost") for row in rows]
+    (line,) = metric.lines(rows)
+    assert line.cells()[2:] == ("2.00 s", "9.00 s, pylmnn", "**4.50**", "")
