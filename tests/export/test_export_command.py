@@ -52,7 +52,7 @@ def _run(*arguments):
 
 def test_every_target(saved, capsys):
     folder, model, frame = saved
-    for target, name in (("c", "m.h"), ("js", "m.mjs"), ("onnx", "m.onnx"), ("json", "m.json")):
+    for target, name in (("c", "m.h"), ("js", "m.mjs"), ("python", "m.py"), ("onnx", "m.onnx"), ("json", "m.json")):
         assert _run(folder / "model.json", "--to", target, "--out", folder / name) == 0
         assert (folder / name).stat().st_size > 100
     out = capsys.readouterr().out

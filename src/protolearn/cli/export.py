@@ -1,4 +1,4 @@
-"""`protolearn export`: a model as C, JavaScript, ONNX or JSON."""
+"""`protolearn export`: a model as C, JavaScript, Python, ONNX or JSON."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from protolearn.cli import JobError, UsageError
 from protolearn.cli.console import notes
 from protolearn.cli.inputs import add_reading, check_folder, check_one_set, load_model, rows_for
 
-TARGETS = ("c", "js", "onnx", "json")
+TARGETS = ("c", "js", "python", "onnx", "json")
 NUMBERS = ("float32", "int8", "int16")
 
 
@@ -17,7 +17,7 @@ def add(commands: argparse._SubParsersAction) -> None:
     """Declare the command."""
     command = commands.add_parser(
         "export",
-        help="a model as C, JavaScript, ONNX or JSON",
+        help="a model as C, JavaScript, Python, ONNX or JSON",
         description="Write a model for the place where it will run, with the same answers.",
     )
     command.add_argument("model", metavar="MODEL", help="what `fit` or protolearn.save wrote")
@@ -25,7 +25,8 @@ def add(commands: argparse._SubParsersAction) -> None:
         "--to",
         choices=TARGETS,
         required=True,
-        help="c: a C99 header; js: an ES module; onnx: an ONNX model; json: a model file of this version",
+        help="c: a C99 header; js: an ES module; python: a module that needs NumPy only; onnx: an ONNX model; "
+        "json: a model file of this version",
     )
     command.add_argument("--out", metavar="FILE", required=True, help="the file to write")
     command.add_argument("--dtype", choices=NUMBERS, default="float32", help="numbers of the C header")
@@ -66,6 +67,13 @@ def _write_js(model: Any, options: argparse.Namespace) -> None:
     print(f"{options.out}: import {{ predict, probabilities, distances, classes, featureNames }}")
 
 
+def _write_python(model: Any, options: argparse.Namespace) -> None:
+    from protolearn.export.python import export_python
+
+    export_python(model, options.out)
+    print(f"{options.out}: predict, probabilities, distances, classes, feature_names; needs NumPy only")
+
+
 def _write_onnx(model: Any, options: argparse.Namespace) -> None:
     from protolearn.export.model_file import write_bytes
     from protolearn.export.onnx import OPSET, to_onnx
@@ -85,4 +93,4 @@ def _write_json(model: Any, options: argparse.Namespace) -> None:
     print(f"{options.out}: {FORMAT}, version {VERSION}")
 
 
-_WRITERS = {"c": _write_c, "js": _write_js, "onnx": _write_onnx, "json": _write_json}
+_WRITERS = {"c": _write_c, "js": _write_js, "python": _write_python, "onnx": _write_onnx, "json": _write_json}

@@ -7,10 +7,27 @@ if TYPE_CHECKING:
     from protolearn.export.c import CExport, export_c
     from protolearn.export.js import export_js, module_source
     from protolearn.export.onnx import to_onnx
+    from protolearn.export.python import export_python, python_source
 
-__all__ = ["CExport", "export_c", "export_js", "module_source", "to_onnx"]
+__all__ = [
+    "CExport",
+    "export_c",
+    "export_js",
+    "export_python",
+    "module_source",
+    "python_source",
+    "to_onnx",
+]
 
-_HOMES = {"CExport": "c", "export_c": "c", "export_js": "js", "module_source": "js", "to_onnx": "onnx"}
+_HOMES = {
+    "CExport": "c",
+    "export_c": "c",
+    "export_js": "js",
+    "export_python": "python",
+    "module_source": "js",
+    "python_source": "python",
+    "to_onnx": "onnx",
+}
 
 
 def __getattr__(name: str) -> Any:

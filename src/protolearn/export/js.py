@@ -130,7 +130,7 @@ def module_source(model: Any) -> str:
     lines = [
         f"// Nearest prototype classifier written by protolearn: {plain.n_prototypes} prototypes, {plain.n_classes} "
         "classes.",
-        f"export const classes = {_json([_value(label) for label in plain.classes])};",
+        f"export const classes = {_json([label_value(label) for label in plain.classes])};",
         f"export const featureNames = {_json(names)};",
         f"const rawColumns = {_json(None if raw is None else [_column(column) for column in raw])};",
         *(f"const {name} = {_json(None if array is None else array.tolist())};" for name, array in arrays.items()),
@@ -173,8 +173,8 @@ def _column(column: RawColumn) -> dict[str, Any]:
     return {**vars(column), "levels": None if column.levels is None else list(column.levels)}
 
 
-def _value(label: Any) -> Any:
-    """A class label as JSON has it: a number, a truth value, or a text."""
+def label_value(label: Any) -> Any:
+    """A class label as JSON and Python write it: a number, a truth value, or a text."""
     if isinstance(label, np.generic):
         label = label.item()
     return label if isinstance(label, bool | int | float) else str(label)
