@@ -43,28 +43,33 @@ class Request:
 
 @dataclass(frozen=True)
 class Line:
-    """A row of the table of docs/speed.md.
+    """What one task on one data set gains over the fastest other library.
 
-    task, data : what is done, and on what
-    ours, theirs : how fast, in words
-    other : the fastest other library
+    ours, theirs : how fast, counted in `unit`
+    setting, other_setting : in which way, where there are several
+    other : the library
     times : how many times as fast ours is
     """
 
     task: str
     data: str
-    ours: str
+    unit: str
+    ours: float
+    theirs: float
     other: str
-    theirs: str
     times: Ratio
+    setting: str = ""
+    other_setting: str = ""
 
     def cells(self) -> tuple[str, ...]:
-        """The row."""
-        times = f"**{number(self.times.median)}**"
-        return self.task, self.data, self.ours, f"{self.theirs}, {self.other}", times, self.times.accuracy
+        """The row of the page that has all measurements."""
+        ours, theirs = (f"{number(value)} {self.unit}" for value in (self.ours, self.theirs))
+        here = ", ".join(filter(None, (ours, self.setting)))
+        there = ", ".join(filter(None, (theirs, self.other, self.other_setting)))
+        return self.task, self.data, here, there, number(self.times.median), self.times.accuracy
 
 
-LINE_HEADER = ("task", "data", "protolearn", "fastest other library", "times as fast", "test accuracy")
+LINE_HEADER = ("task", "data", "protolearn", "against", "times as fast", "test accuracy")
 
 Part = Callable[[Request], list[Measurement]]
 
@@ -135,6 +140,9 @@ class Case:
         pieces = [f"# {self.name.capitalize()}: all measurements", " ".join(self.text.split())]
         for name, found in by_machine(rows).items():
             pieces.append(f"## {name}")
+            lines = self.lines(found)
+            if lines:
+                pieces.append(table(LINE_HEADER, [line.cells() for line in lines]))
             for title, header, body in self.tables(found):
                 if body:
                     pieces += [f"{title}:" if title else "", table(header, body)]

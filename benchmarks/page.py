@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.case import LINE_HEADER, Case, Line
+from benchmarks.case import Case, Line
 from benchmarks.measurements import Measurement, by_machine, number, read
+
+HEADER = ("task", "data", "protolearn", "fastest other library", "which", "times as fast")
 
 
 def write_pages(
@@ -19,15 +21,46 @@ def write_pages(
     """
     from reproduction.report import table, write_section
 
-    page = docs / "results" / f"speed_{case.name}.md"
+    page = docs / "evidence" / f"speed_{case.name}.md"
     page.parent.mkdir(parents=True, exist_ok=True)
     page.write_text(case.page(rows, command), encoding="utf-8")
     lines = [line for one in cases for line in _last(one, out)]
     if lines:
-        body = table(LINE_HEADER, [line.cells() for line in lines])
+        body = table(HEADER, [_summary(task, of_task) for task, of_task in _by_task(lines).items()])
         picture = "![how many times as fast as the fastest other library](figures/speed.png)"
-        write_section(docs / "speed.md", "table", f"{body}\n\n{picture}")
+        page = docs / "speed.md"
+        if not page.exists():
+            page.write_text("# Speed\n", encoding="utf-8")
+        write_section(page, "table", f"{body}\n\n{picture}")
         draw(lines, docs / "figures" / "speed.png")
+
+
+def _by_task(lines: Sequence[Line]) -> dict[str, list[Line]]:
+    found: dict[str, list[Line]] = {}
+    for line in lines:
+        found.setdefault(line.task, []).append(line)
+    return found
+
+
+def _summary(task: str, lines: Sequence[Line]) -> tuple[str, ...]:
+    """The row of a task: from the least to the largest over its data sets."""
+    others = ", ".join(dict.fromkeys(line.other for line in lines))
+    ours, theirs = ([line.ours for line in lines], [line.theirs for line in lines])
+    # The names of several sets, without their sizes.
+    sets = lines[0].data if len(lines) == 1 else ", ".join(line.data.split()[0] for line in lines)
+    unit = lines[0].unit
+    times = _range([line.times.median for line in lines], _short)
+    return task, sets, f"{_range(ours)} {unit}", f"{_range(theirs)} {unit}", others, f"**{times}**"
+
+
+def _range(values: Sequence[float], form: Callable[[float], str] = number) -> str:
+    low, high = form(min(values)), form(max(values))
+    return low if low == high else f"{low} to {high}"
+
+
+def _short(times: float) -> str:
+    """Two figures: the machine does not repeat more."""
+    return f"{times:.0f}" if times >= 9.95 else f"{times:.1f}"
 
 
 def _last(case: Case, out: Path) -> list[Line]:
@@ -40,11 +73,11 @@ def draw(lines: Sequence[Line], path: Path) -> None:
     """A row for each task, a dot for each data set."""
     from matplotlib.figure import Figure
 
-    tasks = list(dict.fromkeys(line.task for line in lines))
+    tasks = _by_task(lines)
     figure = Figure(figsize=(8.0, 1.0 + 0.34 * len(tasks)), layout="constrained")
     axes = figure.subplots()
-    for y, task in enumerate(tasks):
-        here = sorted((line for line in lines if line.task == task), key=lambda line: line.times.median)
+    for y, of_task in enumerate(tasks.values()):
+        here = sorted(of_task, key=lambda line: line.times.median)
         axes.plot([here[0].times.median, here[-1].times.median], [y, y], color="tab:gray", linewidth=1, zorder=1)
         for place, line in enumerate(here):
             axes.plot([line.times.median], [y], "o", color="tab:red", zorder=2)
@@ -52,7 +85,7 @@ def draw(lines: Sequence[Line], path: Path) -> None:
             if len(here) == 1 or place in ends:
                 side, shift = ("left", 6) if len(here) == 1 else ends[place]
                 axes.annotate(
-                    number(line.times.median), (line.times.median, y), (shift, 0), textcoords="offset points",
+                    _short(line.times.median), (line.times.median, y), (shift, 0), textcoords="offset points",
                     ha=side, va="center", fontsize=8,
                 )  # fmt: skip
     _plain_logarithmic(axes)

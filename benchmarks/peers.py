@@ -12,7 +12,7 @@ from typing import Any
 
 from benchmarks.case import Line, Request, installed
 from benchmarks.environments import CannotBeMade
-from benchmarks.measurements import Measurement, Ratio, median, number, ratio, spread, where
+from benchmarks.measurements import Measurement, Ratio, median, ratio, spread, where
 from benchmarks.problems import PROBLEMS, store
 from benchmarks.workers import NoAnswer, Worker, so_many
 
@@ -368,18 +368,13 @@ def ratios(rows: Sequence[Measurement]) -> list[Ratio]:
 
 
 def lines(rows: Sequence[Measurement]) -> list[Line]:
-    """The same for docs/speed.md."""
+    """The same as lines of docs/speed.md."""
     found = []
     for one in ratios(rows):
         task, data, setting = one.what.split(", ", 2)
-        mine, theirs = (f"{number(value)} µs" for value in (one.under, one.over))
-        found.append(Line(task, data, f"{mine}, {_short(setting)}", _short(one.against), theirs, one))
+        other, way = one.against.split(", ", 1)
+        found.append(Line(task, data, "µs", one.under, one.over, other, one, setting, way))
     return found
-
-
-def _short(setting: str) -> str:
-    """Without what is the same in all rows of the table."""
-    return setting.removesuffix(", 1 thread").replace(", batches of 128", "")
 
 
 HEADER = (

@@ -201,8 +201,8 @@ def lines(rows: Sequence[Measurement]) -> list[Line]:
     for one in ratios(rows):
         if one.against == "faiss IndexFlatL2":
             data, _, threads = one.what.removeprefix("predict, ").rpartition(", ")
-            mine, theirs = (f"{number(value / 1e6)} million rows/s" for value in (one.over, one.under))
-            found.append(Line(f"predict, {threads}", data, mine, one.against, theirs, one))
+            speeds = one.over / 1e6, one.under / 1e6
+            found.append(Line(f"predict, {threads}", data, "million rows/s", *speeds, one.against, one))
     return found
 
 

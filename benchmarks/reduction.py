@@ -18,7 +18,7 @@ import numpy as np
 from benchmarks.case import Case, Line, Request, installed, one_row
 from benchmarks.measurements import Measurement, Ratio, median, number, ratio, spread, where
 from benchmarks.peak import peak_of
-from benchmarks.workers import last_line
+from benchmarks.workers import last_line, so_many
 
 _WARM_UP_ROWS = 400
 # Ours and the reference, in turn; a reducer without a reference stands alone.
@@ -112,13 +112,13 @@ def measure(part: str, request: Request) -> list[Measurement]:
     for pair in PAIRS[part][:1] if request.quick else PAIRS[part]:
         for repeat in range(request.repeats):
             for method in filter(None, pair):
-                result = json.loads(last_line(_JOB, name, method))
+                result = json.loads(last_line(_JOB, name, method, threads=request.threads))
                 library = "imbalanced-learn" if method.startswith("imblearn") else "protolearn"
                 for measured, value in result.items():
                     found.append(
                         one_row(
                             part=part, data=f"{name} {result['rows']} rows", task=method, library=library,
-                            setting="float32, all threads", measure=measured, unit=UNITS.get(measured, ""),
+                            setting=f"float32, {so_many(request.threads)}", measure=measured, unit=UNITS.get(measured, ""),
                             value=float(value), repeat=repeat, version=installed(library),
                         )
                     )  # fmt: skip
@@ -161,8 +161,7 @@ def lines(rows: Sequence[Measurement]) -> list[Line]:
     for one in ratios(rows):
         if one.against.endswith(", time"):
             task, data = one.what.split(", ", 1)
-            mine, theirs = (f"{number(value)} s" for value in (one.under, one.over))
-            found.append(Line(task, data, mine, one.against.removesuffix(", time"), theirs, one))
+            found.append(Line(task, data, "s", one.under, one.over, one.against.removesuffix(", time"), one))
     return found
 
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.case import Line, Request, installed, one_row
-from benchmarks.measurements import Measurement, Ratio, median, number, ratio, spread, where
+from benchmarks.measurements import Measurement, Ratio, median, ratio, spread, where
 from benchmarks.problems import styles
 
 PER_CLASS, ROUNDS = 20, 40
@@ -133,8 +133,8 @@ def lines(rows: Sequence[Measurement]) -> list[Line]:
     for one in ratios(rows):
         task, data, setting = one.what.split(", ", 2)
         if setting.endswith("float32"):
-            mine, theirs = (f"{number(value)} s" for value in (one.under, one.over))
-            found.append(Line(task, data, f"{mine}, float32", f"scikit-learn's {one.against}", theirs, one))
+            other, way = one.against.split(", ", 1)
+            found.append(Line(task, data, "s", one.under, one.over, f"scikit-learn's {other}", one, setting, way))
     return found
 
 

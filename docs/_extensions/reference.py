@@ -44,7 +44,7 @@ GROUPS = (
 ROOMS = (
     ("explain", "Explaining decisions", "Why a row gets its class, and what would change the decision.", ()),
     ("report", "Pictures and reports", "Plots of fitted models. These functions need matplotlib.", ()),
-    ("export", "Export", "A fitted model as C99, JavaScript or ONNX.", ()),
+    ("export", "Export", "A fitted model as C99, JavaScript, Python or ONNX.", ()),
     ("auto", "Choosing sizes", "Models within a budget of bytes.", ()),
     ("tables", "Tables", "Columns of any kind as features.", ()),
     ("data", "Data in blocks", "Training sets that do not fit into memory.", ("Blocks", "ParquetBlocks")),
