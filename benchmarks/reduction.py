@@ -118,8 +118,8 @@ def measure(part: str, request: Request) -> list[Measurement]:
                     found.append(
                         one_row(
                             part=part, data=f"{name} {result['rows']} rows", task=method, library=library,
-                            setting=f"float32, {so_many(request.threads)}", measure=measured, unit=UNITS.get(measured, ""),
-                            value=float(value), repeat=repeat, version=installed(library),
+                            setting=f"float32, {so_many(request.threads)}", measure=measured,
+                            unit=UNITS.get(measured, ""), value=float(value), repeat=repeat, version=installed(library),
                         )
                     )  # fmt: skip
     return found
