@@ -29,7 +29,7 @@ def pair_signature(number: Any) -> Any:
 
 
 def all_prototypes_signature(number: Any) -> Any:
-    """field(D, labels, k, parameters, C) -> loss; fills C with d loss / d D for a sample of class k."""
+    """all_prototypes(D, labels, k, parameters, C) -> loss; fills C with d loss / d D for a sample of class k."""
     return types.float64(vector(number), vector(types.int64), types.int64, vector(types.float64), vector(types.float64))
 
 
