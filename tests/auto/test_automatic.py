@@ -195,6 +195,15 @@ def test_weights_count():
     weight[y == 2] = 0.0
     model = AutoPrototypes(members=1, random_state=0).fit(X, y, sample_weight=weight)
     assert 2 not in model.predict(X)
+    with pytest.raises(ValueError, match="Rows of at least two classes must have a sample_weight above zero"):
+        AutoPrototypes().fit(X, y, sample_weight=np.zeros(len(y)))
+
+
+def test_a_class_of_one_row_is_learned_and_judges_nothing():
+    X, y = load_iris(return_X_y=True)
+    rows = np.r_[0:50, 100]
+    model = AutoPrototypes(random_state=0).fit(X[rows], y[rows])
+    assert model.predict(X[rows]).tolist() == y[rows].tolist()
 
 
 @pytest.mark.parametrize(

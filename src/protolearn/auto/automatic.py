@@ -225,6 +225,8 @@ class AutoPrototypes(HasPage, ClassifierMixin, BaseEstimator):
                 raise ValueError("sample_weight must hold finite numbers of at least 0; remove or mend the others.")
             kept = np.flatnonzero(weight > 0)
             X, codes, weight = rows_of(X, kept), codes[kept], weight[kept]
+            if len(np.unique(codes)) < 2:
+                raise ValueError("Rows of at least two classes must have a sample_weight above zero.")
         by_class = compute_class_weight(self.class_weight, classes=self.classes_, y=self.classes_[codes])
         judged = by_class[codes] * (1.0 if weight is None else weight)
         return Problem(

@@ -72,7 +72,8 @@ class Search:
         with warnings.catch_warnings():
             # A class with fewer rows than folds is missing from some of them.
             warnings.simplefilter("ignore")
-            return [Fold(rows[train], rows[test]) for train, test in splitter.split(rows, codes)]
+            folds = [with_all_classes(codes, train, test) for train, test in splitter.split(rows, codes)]
+        return [Fold(rows[train], rows[test]) for train, test in folds]
 
     @staticmethod
     def _grow_on_all(whole: Race, entries: list[Entry]) -> None:
@@ -83,6 +84,12 @@ class Search:
         for entry in list(best.values())[:ON_ALL]:
             whole.grow([entry.candidate], [entry.count, *(count for count in LARGE_COUNTS if count > entry.count)])
         whole.grow(GROWING, LARGE_COUNTS)
+
+
+def with_all_classes(codes: np.ndarray, train: np.ndarray, test: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """A fold in which every class has a row to learn from: the only row of a class judges nothing."""
+    lacking = ~np.isin(codes[test], codes[train])
+    return np.sort(np.concatenate([train, test[lacking]])), test[~lacking]
 
 
 def judged(race: Race) -> list[Entry]:
