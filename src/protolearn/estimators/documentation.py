@@ -123,6 +123,10 @@ PARAMETERS = {
     "n_components": """int, optional
         To how many numbers the learned map takes a sample: the rows of Omega. None keeps as many as there are
         features; fewer learn and predict faster, and 2 can be drawn.""",
+    "map_rows": """int, "auto" or None
+        To how many numbers the learned map takes a sample: the rows of Omega. "auto" keeps as many as there are
+        features up to 300, and 60 above; None keeps as many always. Fewer learn and predict faster, and 2 can be
+        drawn.""",
     "scope": """{"class", "prototype"}
         Whether each class or each prototype learns a map of its own (Omega).""",
     "transfer": """{"sigmoid", "identity"}

@@ -143,6 +143,7 @@ class GMLVQ(LearningClassifier):
     0.987
     """
 
+    _texts = {"n_components": "map_rows"}
     _attribute_texts = """    omega_ : array of shape (n_components, n_features)
         The learned map.
 """
@@ -153,7 +154,7 @@ class GMLVQ(LearningClassifier):
         n_prototypes: Any = 1,
         *,
         transfer: str = "sigmoid",
-        n_components: int | None = None,
+        n_components: int | str | None = "auto",
         normalization: str = "sum",
         init: Any = "kmeans",
         solver: str = "online",
@@ -218,6 +219,7 @@ class LGMLVQ(LearningClassifier):
     0.993
     """
 
+    _texts = {"n_components": "map_rows"}
     _attribute_texts = """    omega_ : array of shape (n_classes or n_prototypes, n_components, n_features)
         The learned map of each class or of each prototype.
 """
@@ -228,7 +230,7 @@ class LGMLVQ(LearningClassifier):
         n_prototypes: Any = 1,
         *,
         transfer: str = "sigmoid",
-        n_components: int | None = None,
+        n_components: int | str | None = "auto",
         scope: str = "class",
         normalization: str = "sum",
         init: Any = "kmeans",

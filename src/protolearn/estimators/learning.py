@@ -27,6 +27,8 @@ from protolearn.solvers.progress import ProgressLine
 
 # A prototype a thousand times further away than any was at the start has run away.
 _RUN_AWAY = 1e6
+# Spans of features from which on the narrower ones do not count in a distance: a thousandth, squared a millionth.
+_UNEVEN = 1000.0
 
 
 def mean_nearest_distance(start: PrototypeSet, data: Samples, metric: Metric) -> tuple[float, float]:
@@ -158,6 +160,8 @@ class LearningClassifier(PrototypeBase):
     def _fit(self, X: Any, y: Any, sample_weight: Any, held_out: tuple[Any, Any] | None = None):
         loss, metric = self._check_parameters()
         data = self._samples(X, y, sample_weight)
+        if not metric.adaptive:
+            self._warn_of_scales()
         random = check_random(self.random_state)
         data, validation = self._hold_out(data, held_out, random)
         goes_on = self.warm_start and hasattr(self, "prototypes_")
@@ -176,6 +180,24 @@ class LearningClassifier(PrototypeBase):
         if solution.interrupted:
             raise KeyboardInterrupt("fit was interrupted; the model holds the prototypes of that moment")
         return self
+
+    def _warn_of_scales(self) -> None:
+        """Warn where the features of the largest unit alone make the distance, and nothing learns to weigh them."""
+        if not hasattr(self, "data_min_"):
+            return
+        with np.errstate(over="ignore"):
+            spread = np.where(self.data_max_ > self.data_min_, self.data_max_ - self.data_min_, np.nan)
+        if np.isnan(spread).all() or not np.nanmax(spread) >= _UNEVEN * np.nanmin(spread):
+            return
+        names = getattr(self, "feature_names_in_", [f"x{j}" for j in range(len(spread))])
+        wide, narrow = int(np.nanargmax(spread)), int(np.nanargmin(spread))
+        warnings.warn(
+            f"Feature {names[wide]} spans {spread[wide]:.3g} and {names[narrow]} {spread[narrow]:.3g}, and the metric "
+            "does not learn to weigh them, so the widest features alone decide; put a StandardScaler before the "
+            "classifier.",
+            UserWarning,
+            stacklevel=4,
+        )
 
     def _check_start(self, start: PrototypeSet, metric: Metric, data: Samples) -> None:
         if not _in_range(start, metric, data.input_dtype):

@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 # Images of rows under many maps that are made at once, 1 MB in float64: half the time of 8 MB; and those that are kept
 # from the distances for the gradient.
 _IMAGES_AT_A_TIME, _IMAGES_KEPT = 1 << 17, 1 << 22
+# A map of 1,911 features with as many rows takes 30 times as long as one with 60.
+_MANY_FEATURES, _ROWS_OF_MANY = 300, 60
 # What the distances hand to the gradient: one array, one for each part of the prototypes, or None.
 Images = Any
 
@@ -50,28 +52,29 @@ class Omega(Metric):
         dD_i/dm_i   = -2 Lambda (x - m_i)
         dD_i/dOmega = 2 Omega v v'
 
-    Omega has `n_components` rows. It starts at the identity or, with fewer rows than features, at the leading
-    principal axes of the data; after each step it is scaled so that trace(Lambda) is the number of features
-    (normalization="mean") or 1 ("sum", as printed), or not at all ("free"). A position never moves further than its
-    distance to the sample, or than it would under equal weights where that is further already. `start_at` is an
-    Omega to begin with instead, for example `components_` of LMNN, scaled to that trace; a metric_learning_rate of
-    0 keeps it.
+    Omega has `n_components` rows; None takes one a feature, "auto" too up to 300 features and 60 above. It starts at
+    the identity or, with fewer rows than features, at the leading principal axes of the data; after each step it is
+    scaled so that trace(Lambda) is the number of features (normalization="mean") or 1 ("sum", as printed), or not at
+    all ("free"). A position never moves further than its distance to the sample, or than it would under equal weights
+    where that is further already. `start_at` is an Omega to begin with instead, for example `components_` of LMNN,
+    scaled to that trace; a metric_learning_rate of 0 keeps it.
     """
 
-    n_components: int | None = None
+    n_components: int | str | None = None
     scope: str = "global"
     normalization: str = "mean"
     start_at: Any = field(default=None, compare=False)
 
     def check(self) -> None:
         super().check()
-        check_count("n_components", self.n_components, optional=True)
+        if self.n_components != "auto":
+            check_count("n_components", self.n_components, optional=True)
 
     def initial_theta(self, n_slots: int, data: Samples) -> np.ndarray:
         d = data.n_features
         if self.start_at is not None:
             return np.repeat(self._given_start(d)[None], n_slots, axis=0)
-        rows = d if self.n_components is None else self.n_components
+        rows = self._rows(d)
         if rows > d:
             raise ValueError(
                 f"n_components={rows} is more than the {d} features of X; choose at most {d}, or None for all."
@@ -79,13 +82,20 @@ class Omega(Metric):
         axes = np.eye(d) if rows == d else np.linalg.eigh(data.covariance)[1][:, ::-1].T[:rows]
         return np.repeat(axes[None] * np.sqrt(self.total(d) / rows), n_slots, axis=0)
 
+    def _rows(self, n_features: int) -> int:
+        """Rows of a map of so many features."""
+        if isinstance(self.n_components, str):
+            return n_features if n_features <= _MANY_FEATURES else _ROWS_OF_MANY
+        return n_features if self.n_components is None else self.n_components
+
     def _given_start(self, n_features: int) -> np.ndarray:
         omega = np.asarray(self.start_at, dtype=np.float64)
-        rows = len(omega) if omega.ndim and self.n_components is None else self.n_components
+        free = self.n_components is None or isinstance(self.n_components, str)
+        rows = len(omega) if omega.ndim and free else self.n_components
         if omega.shape != (rows, n_features) or not np.isfinite(omega).all() or not omega.any():
             raise ValueError(
                 f"start_at must hold finite numbers, not all zero, with {n_features} columns"
-                + ("" if self.n_components is None else f" and {self.n_components} rows")
+                + ("" if free else f" and {self.n_components} rows")
                 + f"; got an array of shape {omega.shape}."
             )
         return self.project(omega[None])[0]
