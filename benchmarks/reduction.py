@@ -200,7 +200,7 @@ CASE = Case(
     text="""
     Both in turn, each in a process of its own, after a first call on a few rows that compiles. The peak holds the
     data and leaves out imports and compiled code. imbalanced-learn's CNN is another rule than Hart's
-    ([reduction](reduction.md)) and keeps other rows.
+    ([reduction](../reduction.md)) and keeps other rows.
     """,
     packages=("imbalanced-learn",),
 )
