@@ -17,6 +17,8 @@ from protolearn.auto.candidates import BY_NAME
 from protolearn.explain import certainty, explain
 from protolearn.export.folding import plain_model
 from protolearn.export.js import module_source
+from protolearn.report.fitted import fitted_model
+from protolearn.report.try_form import try_form
 
 NAMES = ("soft, local relevances, bins", "soft, local relevances, scores", "LGMLVQ")
 
@@ -109,6 +111,19 @@ def test_exports_of_several_sets_name_what_to_do(of_three):
         module_source(model)
     with pytest.raises(ValueError, match="bends the columns and cannot be folded .* members=1"):
         module_source(next(one for one in model.estimators_ if len(one) == 3))
+
+
+def test_reports_and_pictures_show_one_set(of_one, of_three):
+    model, X, _ = of_one
+    form, script = try_form(model, X.iloc[:3])
+    assert "try-form" in form
+    assert script
+    assert fitted_model(make_pipeline("passthrough", model)).feature_names == fitted_model(model).feature_names
+    assert {"colour=red", "weight"} < set(fitted_model(model).feature_names)
+    several, _, _ = of_three
+    with pytest.raises(ValueError, match="fit it with members=1"):
+        fitted_model(several)
+    assert fitted_model(several.best_estimator_).classifier is several.best_estimator_[-1]
 
 
 def checked(model, X, why, row):

@@ -14,6 +14,8 @@ from scipy import sparse
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
+from protolearn.export.folding import deciding_model
+
 _LONGEST_LABEL = 28
 
 
@@ -64,8 +66,11 @@ def _without_names() -> Iterator[None]:
 
 
 def fitted_model(model: Any) -> FittedModel:
-    """Take apart a fitted classifier, or a pipeline that ends in one; a search is its best estimator."""
-    model = getattr(model, "best_estimator_", model)
+    """Take apart a fitted classifier, or a pipeline that ends in one; a search is its best estimator.
+
+    AutoPrototypes is its only set; of several sets the user passes one, such as `best_estimator_`.
+    """
+    model = deciding_model(model)
     preparation = None
     classifier = model
     if isinstance(model, Pipeline):

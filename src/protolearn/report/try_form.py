@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.pipeline import Pipeline
 
+from protolearn.export.folding import deciding_model
 from protolearn.report.fitted import fitted_model
 from protolearn.report.page import paragraph, text
 from protolearn.tables import Preparation
@@ -113,7 +114,7 @@ def _field(number: int, column: dict[str, Any]) -> str:
 def _given(model: Any, rows: Any, module_source: Any) -> tuple[str, dict[str, Any]]:
     """The exported model, and what the form needs to know: columns, their preparation, examples."""
     fitted = fitted_model(model)
-    model = getattr(model, "best_estimator_", model)
+    model = deciding_model(model)
     steps = [step for _, step in model.steps[:-1]] if isinstance(model, Pipeline) else []
     first = steps[0] if len(steps) == 1 else None
     if isinstance(first, Preparation):
