@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from benchmarks.case import Case, Line
-from benchmarks.measurements import Measurement, by_machine, number, read
+from benchmarks.measurements import Measurement, by_machine, read
 
-HEADER = ("task", "data", "protolearn", "fastest other library", "which", "times as fast")
+HEADER = ("task", "protolearn", "fastest other", "which", "times as fast")
 
 
 def write_pages(
@@ -45,22 +45,19 @@ def _by_task(lines: Sequence[Line]) -> dict[str, list[Line]]:
 def _summary(task: str, lines: Sequence[Line]) -> tuple[str, ...]:
     """The row of a task: from the least to the largest over its data sets."""
     others = ", ".join(dict.fromkeys(line.other for line in lines))
-    ours, theirs = ([line.ours for line in lines], [line.theirs for line in lines])
-    # The names of several sets, without their sizes.
-    sets = lines[0].data if len(lines) == 1 else ", ".join(line.data.split()[0] for line in lines)
-    unit = lines[0].unit
-    times = _range([line.times.median for line in lines], _short)
-    return task, sets, f"{_range(ours)} {unit}", f"{_range(theirs)} {unit}", others, f"**{times}**"
+    ours, theirs = (_range(values) for values in ([line.ours for line in lines], [line.theirs for line in lines]))
+    unit, times = lines[0].unit, _range([line.times.median for line in lines])
+    return task, f"{ours} {unit}", f"{theirs} {unit}", others, f"**{times}**"
 
 
-def _range(values: Sequence[float], form: Callable[[float], str] = number) -> str:
-    low, high = form(min(values)), form(max(values))
+def _range(values: Sequence[float]) -> str:
+    low, high = _short(min(values)), _short(max(values))
     return low if low == high else f"{low} to {high}"
 
 
-def _short(times: float) -> str:
+def _short(value: float) -> str:
     """Two figures: the machine does not repeat more."""
-    return f"{times:.0f}" if times >= 9.95 else f"{times:.1f}"
+    return f"{value:.0f}" if value >= 9.95 else f"{value:.2g}"
 
 
 def _last(case: Case, out: Path) -> list[Line]:

@@ -202,7 +202,7 @@ def lines(rows: Sequence[Measurement]) -> list[Line]:
         if one.against == "faiss IndexFlatL2":
             data, _, threads = one.what.removeprefix("predict, ").rpartition(", ")
             speeds = one.over / 1e6, one.under / 1e6
-            found.append(Line(f"predict, {threads}", data, "million rows/s", *speeds, one.against, one))
+            found.append(Line(f"predict, {threads}", data, "M rows/s", *speeds, one.against, one))
     return found
 
 
