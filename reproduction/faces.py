@@ -81,6 +81,7 @@ def scores(method: str, claims: Claims, seed: int) -> dict[str, np.ndarray]:
         means = np.array([X[y == name].mean(axis=0) for name in names])
         model = LPD(
             init=(means, names),
+            bounds=None,
             initial_weights="ones",
             learning_rate=0.01 if learns else 1e-300,
             metric_learning_rate=0.001 if learns else 0.0,

@@ -19,7 +19,7 @@ LITERAL: dict[str, Any] = {"batch_step": "sum", "accept": "always"}
 COMMON: dict[str, Any] = {"init": "kmeans", "n_neighbors": 50, "rounds": 10, "random_state": 0, **LITERAL}
 REMEDIES: dict[str, Any] = {"refresh_targets": True, "accept": "validation", "batch_step": "damped"}
 MODELS: dict[str, Any] = {
-    "GMLVQ": GMLVQ(N_PROTOTYPES, random_state=0),
+    "GMLVQ": GMLVQ(N_PROTOTYPES, bounds=None, random_state=0),
     "LaMaLVQ, GLVQ update": LaMaLVQ(N_PROTOTYPES, **COMMON),
     "with remedies": LaMaLVQ(N_PROTOTYPES, **{**COMMON, **REMEDIES}),
     "LaMaLVQ, batch update": LaMaLVQ(N_PROTOTYPES, update="lama", **COMMON),

@@ -30,6 +30,7 @@ def toy_prototypes(*, outlier: bool, loss: str, sigma: float = 25.0, penalty: fl
     X, y = learn1nn_toy(outlier=outlier)
     model = Learn1NN(
         init=(np.array([[1.0], [6.0]]), np.array(["a", "b"])),
+        bounds=None,
         loss=loss,
         sigma=sigma,
         regularization=penalty * sigma,
@@ -47,7 +48,13 @@ def widest_margin_angle(per_class: int, seed: int = 0) -> float:
     drawn = [X[y == c][random.randint((y == c).sum(), size=per_class)] for c in (0, 1)]
     start = np.concatenate(drawn) + 0.1 * random.randn(2 * per_class, 2), np.repeat([0, 1], per_class)
     model = Learn1NN(
-        init=start, sigma=25.0, learning_rate=0.3, schedule="constant", max_iter=20000, random_state=seed
+        init=start,
+        bounds=None,
+        sigma=25.0,
+        learning_rate=0.3,
+        schedule="constant",
+        max_iter=20000,
+        random_state=seed,
     ).fit(X, y)
     plane = SVC(kernel="linear", C=1e6).fit(X, y)
     normal = plane.coef_[0] / np.linalg.norm(plane.coef_[0])

@@ -25,11 +25,12 @@ MOST_CHECKS = 6
 DIVERGED = 0.8
 Settings = dict[str, float]
 MODELS: dict[str, tuple[Any, tuple[Settings, ...]]] = {
-    "LVQ1": (LVQ1(max_iter=CHECK_EVERY), ({"learning_rate": 0.05}, {"learning_rate": 0.1})),
-    "LVQ2.1": (LVQ21(max_iter=CHECK_EVERY), ({"learning_rate": 0.01}, {"learning_rate": 0.03})),
-    "LVQ3": (LVQ3(max_iter=CHECK_EVERY), ({"learning_rate": 0.03}, {"learning_rate": 0.1})),
+    "LVQ1": (LVQ1(bounds=None, max_iter=CHECK_EVERY), ({"learning_rate": 0.05}, {"learning_rate": 0.1})),
+    "LVQ2.1": (LVQ21(bounds=None, max_iter=CHECK_EVERY), ({"learning_rate": 0.01}, {"learning_rate": 0.03})),
+    "LVQ3": (LVQ3(bounds=None, max_iter=CHECK_EVERY), ({"learning_rate": 0.03}, {"learning_rate": 0.1})),
     "learn1NN": (
         Learn1NN(
+            bounds=None,
             schedule="constant",
             max_iter=MOST_CHECKS * CHECK_EVERY,
             keep="validation",

@@ -34,19 +34,19 @@ _ALL = ("regularization", "n_prototypes", "learning_rate")
 # The parameters of the protocol's grid that a method has, and values that are tried beside them. GLVQ's slope has no
 # unit and is not in the paper. Table 8 does not say whether LOGM-W has weights for each prototype.
 METHODS: dict[str, tuple[Method, tuple[str, ...]]] = {
-    "MCE": (Method(MCE()), _ALL),
-    "GLVQ": (Method(GLVQ(), {"slope": (10.0, 20.0)}), _ALL),
-    "SNPC": (Method(SNPC()), _ALL),
-    "MAXP1": (Method(MAXP1()), _ALL),
-    "LOGM": (Method(LOGM()), _ALL),
-    "RSLVQ": (Method(RSLVQ()), _ALL),
-    "RSLVQ1": (Method(RSLVQ1()), _ALL),
+    "MCE": (Method(MCE(bounds=None)), _ALL),
+    "GLVQ": (Method(GLVQ(bounds=None), {"slope": (10.0, 20.0)}), _ALL),
+    "SNPC": (Method(SNPC(bounds=None)), _ALL),
+    "MAXP1": (Method(MAXP1(bounds=None)), _ALL),
+    "LOGM": (Method(LOGM(bounds=None)), _ALL),
+    "RSLVQ": (Method(RSLVQ(bounds=None)), _ALL),
+    "RSLVQ1": (Method(RSLVQ1(bounds=None)), _ALL),
     "SVM": (Method(SVC(), SVM_GRID), ()),
     "k-means": (Method(NearestPrototype()), ("n_prototypes",)),
     "LOGM-W": (Method(LOGM(metric="relevance", learn_prototypes=False)), _ALL),
     "LOGM-W, own weights": (Method(LOGM(metric="local_relevance", learn_prototypes=False)), _ALL),
-    "LOGM-PIW": (Method(LOGM(metric="relevance")), _ALL),
-    "LOGM-PDW": (Method(LOGM(metric="local_relevance")), _ALL),
+    "LOGM-PIW": (Method(LOGM(metric="relevance", bounds=None)), _ALL),
+    "LOGM-PDW": (Method(LOGM(metric="local_relevance", bounds=None)), _ALL),
 }
 
 # Rows of the training part times classes: how long a fit takes, roughly. Smallest first.

@@ -45,11 +45,11 @@ Make = Callable[[np.ndarray, np.ndarray, int], Any]
 
 
 def _lpd(X: np.ndarray, y: np.ndarray, seed: int, **options: Any) -> LPD:
-    return LPD(random_state=seed, **options)
+    return LPD(random_state=seed, bounds=None, **options)
 
 
 def _lvq(rule: Any, X: np.ndarray, y: np.ndarray, seed: int) -> Any:
-    return rule(SHARE, init="propinit", max_iter=20, random_state=seed)
+    return rule(SHARE, init="propinit", bounds=None, max_iter=20, random_state=seed)
 
 
 # Name -> the model for a training part, and whether features are standardised before.

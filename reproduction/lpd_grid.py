@@ -33,6 +33,7 @@ def grid_model(per_class: int, slope: float, seed: int, max_iter: int = 2000) ->
     return LPD(
         per_class,
         slope=slope,
+        bounds=None,
         initial_weights="ones",
         step_factors="constant",
         learning_rate=0.1,

@@ -172,8 +172,8 @@ def size_table() -> str:
 
     X, y = load_digits(return_X_y=True)
     models = {
-        "GLVQ, 20 prototypes": GLVQ(2, random_state=0),
-        "GMLVQ, 20 prototypes, rank 10": GMLVQ(2, n_components=10, random_state=0),
+        "GLVQ, 20 prototypes": GLVQ(2, bounds=None, random_state=0),
+        "GMLVQ, 20 prototypes, rank 10": GMLVQ(2, bounds=None, n_components=10, random_state=0),
     }
     targets = [target for target, (compiler, *_) in TARGETS.items() if available(compiler)]
     lines = []

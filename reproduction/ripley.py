@@ -72,6 +72,7 @@ def ripley_model(per_class: int, seed: int, **settings: Any) -> Learn1NN:
     return Learn1NN(
         per_class,
         init="eveninit",
+        bounds=None,
         schedule="constant",
         max_iter=4000,
         keep="best",
@@ -84,7 +85,7 @@ def ripley_model(per_class: int, seed: int, **settings: Any) -> Learn1NN:
 
 def lvq1_model(per_class: int, seed: int, **settings: Any) -> LVQ1:
     """LVQ1 from the same start, 200 epochs, rate falling to 0."""
-    return LVQ1(per_class, init="eveninit", max_iter=200, random_state=seed, **settings)
+    return LVQ1(per_class, init="eveninit", bounds=None, max_iter=200, random_state=seed, **settings)
 
 
 _MODELS: dict[str, Any] = {"learn1NN": ripley_model, "LVQ1": lvq1_model}

@@ -77,6 +77,8 @@ class SharedFits:
         """The cheap way; None where `fit` must do it."""
         data = self._data
         plain = model.solver == "online" and model.shuffle and model.tol is None and model.class_weight is None
+        # Prototypes that are kept inside the range of the data learn on there.
+        plain = plain and (model.bounds is None or not model.learn_prototypes)
         size_of_all = data.n_samples * model.max_iter * data.n_features
         if not plain or sparse.issparse(self.X) or model.random_state != self.seed or size_of_all > _MOST_NUMBERS:
             return None

@@ -141,10 +141,10 @@ def _votes(model: RandomForestClassifier, X: np.ndarray, y: np.ndarray) -> float
 
 
 METHODS: dict[str, Callable[..., Answer]] = {
-    "GMLVQ, shrunk": _ours(lambda: GMLVQ(max_iter=EPOCHS, random_state=0)),
-    "LOGM, shrunk": _ours(lambda: LOGM(max_iter=EPOCHS, random_state=0)),
-    "GMLVQ by L-BFGS, shrunk": _ours(lambda: GMLVQ(max_iter=STEPS, solver="lbfgs", random_state=0)),
-    "LOGM by L-BFGS, shrunk": _ours(lambda: LOGM(max_iter=STEPS, solver="lbfgs", random_state=0)),
+    "GMLVQ, shrunk": _ours(lambda: GMLVQ(bounds=None, max_iter=EPOCHS, random_state=0)),
+    "LOGM, shrunk": _ours(lambda: LOGM(bounds=None, max_iter=EPOCHS, random_state=0)),
+    "GMLVQ by L-BFGS, shrunk": _ours(lambda: GMLVQ(bounds=None, max_iter=STEPS, solver="lbfgs", random_state=0)),
+    "LOGM by L-BFGS, shrunk": _ours(lambda: LOGM(bounds=None, max_iter=STEPS, solver="lbfgs", random_state=0)),
     "linear, int8": _linear,
     "decision tree": _tree,
     "random forest": _forest,

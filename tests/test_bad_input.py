@@ -204,7 +204,7 @@ def test_prototype_that_wins_nothing(name, blobs):
     X, y = blobs
     idle = np.full((1, 4), 1e3)
     start = np.r_[X[[0, 40, 80]], idle], np.r_[0, 1, 2, 2]
-    model = make(name, init=start).fit(X, y)
+    model = make(name, init=start, bounds=None).fit(X, y)
     assert_sound(model, X)
     assert np.abs(model.prototypes_[3]).max() > 100
 

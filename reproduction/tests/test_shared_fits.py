@@ -43,7 +43,7 @@ def part():
 )
 def test_predictions_are_those_of_the_estimator(part, model):
     for size, alpha, tau in ((1, 0.0, 0.5), (3, 0.01, 2.0)):
-        model.set_params(regularization=alpha, learning_rate=tau, max_iter=30, random_state=3)
+        model.set_params(regularization=alpha, learning_rate=tau, bounds=None, max_iter=30, random_state=3)
         fitted = clone(model).set_params(init=part.start(size)).fit(X[TRAIN], y[TRAIN])
         trained = part._trained(clone(model).set_params(init=part.start(size)), size)
         assert trained is not None
@@ -55,7 +55,7 @@ def test_predictions_of_more_rows_than_a_window_are_those_of_the_estimator(monke
     monkeypatch.setattr(orders, "_WINDOW", 32)
     monkeypatch.setattr(orders, "_RUN", 4)
     part = SharedFits(X[TRAIN], y[TRAIN], 3)
-    fitted, same = (LOGM(init=part.start(2), max_iter=30, random_state=3) for _ in range(2))
+    fitted, same = (LOGM(init=part.start(2), bounds=None, max_iter=30, random_state=3) for _ in range(2))
     trained = part._trained(same, 2)
     np.testing.assert_array_equal(trained.prototypes.positions, fitted.fit(X[TRAIN], y[TRAIN]).prototypes_)
 
@@ -69,12 +69,12 @@ def test_the_start_itself_and_other_classifiers(part):
 
 @pytest.mark.filterwarnings("ignore")
 def test_a_fit_that_diverges_or_is_too_long_is_the_estimators(part, monkeypatch):
-    wild = MCE(learning_rate=1e6, max_iter=5, random_state=3)
+    wild = MCE(bounds=None, learning_rate=1e6, max_iter=5, random_state=3)
     fitted = clone(wild).set_params(init=part.start(2)).fit(X[TRAIN], y[TRAIN])
     assert part._trained(clone(wild).set_params(init=part.start(2)), 2) is None
     np.testing.assert_array_equal(part.predictions(wild, 2, X[TEST]), fitted.predict(X[TEST]))
     monkeypatch.setattr(shared_fits, "_MOST_NUMBERS", 10)
-    calm = MCE(max_iter=5, random_state=3)
+    calm = MCE(bounds=None, max_iter=5, random_state=3)
     assert part._trained(clone(calm).set_params(init=part.start(2)), 2) is None
     fitted = clone(calm).set_params(init=part.start(2)).fit(X[TRAIN], y[TRAIN])
     np.testing.assert_array_equal(part.predictions(calm, 2, X[TEST]), fitted.predict(X[TEST]))
@@ -83,7 +83,7 @@ def test_a_fit_that_diverges_or_is_too_long_is_the_estimators(part, monkeypatch)
 def test_sparse_rows_are_fitted_as_the_estimator_fits_them():
     counts = sparse.csr_array(np.where(np.abs(X) > 0.6, X, 0.0))
     part = SharedFits(counts[TRAIN], y[TRAIN], 3)
-    model = LOGM(max_iter=5, random_state=3)
+    model = LOGM(bounds=None, max_iter=5, random_state=3)
     fitted = clone(model).set_params(init=part.start(2)).fit(counts[TRAIN], y[TRAIN])
     np.testing.assert_array_equal(part.predictions(model, 2, counts[TEST]), fitted.predict(counts[TEST]))
 

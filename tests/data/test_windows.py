@@ -175,7 +175,8 @@ def test_the_loss_before_learning_is_that_of_all_classes(small_windows, monkeypa
     X, y = blobs_by_class(12_000)
     # Classes in turn, and a start that is right about one of them: every sixth row would be of that class.
     in_turn = np.arange(12_000).reshape(3, -1).T.ravel()
-    options = {"max_iter": 1, "random_state": 0, "init": (X[[0, 4000, 8000]] * [[1], [9], [9]], y[[0, 4000, 8000]])}
+    start = X[[0, 4000, 8000]] * [[1], [9], [9]], y[[0, 4000, 8000]]
+    options = {"max_iter": 1, "random_state": 0, "init": start, "bounds": None}
     GLVQ(**options).fit(X[in_turn], y[in_turn])
     monkeypatch.setattr(orders, "_WINDOW", 12_000)
     GLVQ(**options).fit(X, y)

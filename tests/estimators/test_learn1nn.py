@@ -80,7 +80,7 @@ def test_infinite_sigma_still_predicts_what_is_most_probable():
 
 def test_annealing_narrows_the_kernel():
     X, y = load_iris(return_X_y=True)
-    model = Learn1NN(2, sigma=1.0, annealing=1.0001, random_state=0, max_iter=10).fit(X, y)
+    model = Learn1NN(2, sigma=1.0, annealing=1.0001, bounds=None, random_state=0, max_iter=10).fit(X, y)
     assert model.sigma_ == pytest.approx(1.0001 ** -(10 * 150), rel=1e-9)
 
 
@@ -89,7 +89,7 @@ def test_regulariser_holds_prototypes_together():
     X, y = X[:100], y[:100]
     gaps = []
     for regularization in (0.0, 1e-3, 1e-2):
-        model = Learn1NN(regularization=regularization, sigma=5.0, max_iter=300, random_state=0).fit(X, y)
+        model = Learn1NN(bounds=None, regularization=regularization, sigma=5.0, max_iter=300, random_state=0).fit(X, y)
         gaps.append(np.linalg.norm(model.prototypes_[0] - model.prototypes_[1]))
         assert model.score(X, y) == 1.0
     assert gaps[0] > gaps[1] > gaps[2]

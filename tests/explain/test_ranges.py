@@ -34,12 +34,12 @@ def test_rows_without_weight_do_not_count(blobs):
     assert model.data_max_.max() < 100
 
 
-def test_more_rows_widen_the_ranges_and_blocks_leave_them_unknown(blobs):
+def test_more_rows_widen_the_ranges_and_blocks_without_bounds_leave_them_unknown(blobs):
     X, y = blobs
     model = GLVQ(random_state=0).partial_fit(X[:60], y[:60], classes=[0, 1, 2])
     model.partial_fit(X[60:], y[60:])
     np.testing.assert_array_equal(model.data_min_, X.min(axis=0))
-    model.fit(Blocks([(X[::2], y[::2]), (X[1::2], y[1::2])]))
+    model.set_params(bounds=None).fit(Blocks([(X[::2], y[::2]), (X[1::2], y[1::2])]))
     assert not hasattr(model, "data_min_")
 
 

@@ -116,9 +116,14 @@ class Samples:
         return float(squares) / (self.total_weight * self.n_features)
 
     @cached_property
+    def feature_ranges(self) -> np.ndarray:
+        """(2, n_features): the least and the largest value of each feature, in float64."""
+        return self.reduce(_extremes, self.n_features, _widest)
+
+    @cached_property
     def squared_half_range(self) -> float:
         """Mean over the features of ((max - min) / 2)^2: 1 on features scaled to [-1, 1]."""
-        low, high = self.reduce(_extremes, self.n_features, _widest)
+        low, high = self.feature_ranges
         return float(np.mean(((high - low) / 2.0) ** 2)) or 1.0
 
 
@@ -136,9 +141,9 @@ def _squares(X: np.ndarray, y: np.ndarray, weight: np.ndarray, *, mean: np.ndarr
     return float(weight @ np.einsum("ij,ij->i", away, away, dtype=np.float64))
 
 
-def _extremes(X: np.ndarray, y: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    return X.min(axis=0).astype(np.float64), X.max(axis=0).astype(np.float64)
+def _extremes(X: np.ndarray, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    return np.stack([X.min(axis=0), X.max(axis=0)]).astype(np.float64)
 
 
-def _widest(one: tuple[np.ndarray, np.ndarray], other: tuple[np.ndarray, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    return np.minimum(one[0], other[0]), np.maximum(one[1], other[1])
+def _widest(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    return np.stack([np.minimum(one[0], other[0]), np.maximum(one[1], other[1])])

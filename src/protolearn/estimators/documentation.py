@@ -23,6 +23,11 @@ PARAMETERS = {
     "lpd_init": """str, array, pair (positions, labels), fitted estimator or callable
         Where the prototypes start. "random": training samples, as in the paper; "border": training samples near the
         decision border, which the paper leaves to future work; or another start of the library, such as "kmeans".""",
+    "bounds": """{"data"} or None
+        What prototypes stay inside, so that each could be a case. "data": the range that each feature has in the
+        training set. Learning is that of the paper; at the end the prototypes are shrunk towards a point that is
+        equally far from all of them, which moves no border between classes, or learn on inside where no such point
+        lies in the range. None: prototypes stay where the paper's learning leaves them, often outside.""",
     "initial_weights": """{"auto", "ones", "inverse_std"}
         Where the weights of the features start (w): at 1, or at 1 / standard deviation of the feature in the class.
         "auto" takes the one that makes fewer errors when each training sample is classified by all others.""",
@@ -230,10 +235,13 @@ ATTRIBUTES = """
         Class of each prototype.
     classes_ : array of shape (n_classes,)
     data_min_, data_max_ : arrays of shape (n_features,)
-        The range of each feature in the training set, where its rows were in memory.
+        The range of each feature in the training set; where its rows came in blocks, with bounds="data" only.
     n_features_in_, feature_names_in_ : as everywhere in scikit-learn
 """
-LEARNED_ATTRIBUTES = """    loss_curve_ : list
+LEARNED_ATTRIBUTES = """    prototype_cases_ : array of shape (n_prototypes,) or None
+        The row of X nearest to each prototype among those of its class, under the model's metric; None where rows came
+        in blocks or as a stream.
+    loss_curve_ : list
         Mean loss of each epoch; for a rule without a loss, the share of samples that it found on the wrong side.
     n_iter_ : int
         Epochs run.

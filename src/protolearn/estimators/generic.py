@@ -40,6 +40,7 @@ class PrototypeClassifier(LearningClassifier):
         *,
         loss: str | Loss | Callable = "logm",
         init: Any = "kmeans",
+        bounds: str | None = "data",
         metric: str | Metric = "euclidean",
         solver: str = "online",
         max_iter: int = 100,

@@ -83,6 +83,7 @@ class Learn1NN(KeepingClassifier):
         sigma: float | None = None,
         annealing: float = 1.0,
         init: Any = "kmeans",
+        bounds: str | None = "data",
         solver: str = "online",
         max_iter: int = 100,
         learning_rate: float = 0.1,

@@ -19,16 +19,21 @@ from protolearn.data import Samples, TrainingSet
 from protolearn.data.ranges import LARGEST
 from protolearn.data.training_set import largest_number
 from protolearn.estimators.blocked import warn_of_sorted_rows
+from protolearn.estimators.cases import BOUNDS, nearest_cases, rows_that_count
 from protolearn.estimators.start import PrototypeBase
 from protolearn.losses import Loss
 from protolearn.metrics import METRICS, Metric
 from protolearn.solvers import SOLVERS, Objective, Plan, Solution
+from protolearn.solvers.base import confined
+from protolearn.solvers.inside import brought_inside
 from protolearn.solvers.progress import ProgressLine
 
 # A prototype a thousand times further away than any was at the start has run away.
 _RUN_AWAY = 1e6
 # Spans of features from which on the narrower ones do not count in a distance: a thousandth, squared a millionth.
 _UNEVEN = 1000.0
+# How prototypes learn inside the range of the data: the slope is at least so many times what it was, the rate a share.
+_LEAST_STEEPER, _INSIDE_RATE = 4.0, 0.1
 
 
 def mean_nearest_distance(start: PrototypeSet, data: Samples, metric: Metric) -> tuple[float, float]:
@@ -81,6 +86,7 @@ class LearningClassifier(PrototypeBase):
     # What a class has no parameter for keeps these values.
     n_prototypes: Any = 1
     init: Any = "kmeans"
+    bounds: str | None = "data"
     metric: str | Metric = "euclidean"
     solver: str = "online"
     max_iter: int = 100
@@ -95,6 +101,8 @@ class LearningClassifier(PrototypeBase):
     shuffle: bool = True
     batch_size: int = 128
     tol: float | None = None
+    _free_positions: np.ndarray | None = None
+    _slope_factor: float = 1.0
     random_state: Any = None
     warm_start: bool = False
     verbose: int = 0
@@ -112,6 +120,7 @@ class LearningClassifier(PrototypeBase):
     def _check_parameters(self) -> tuple[Loss, Metric]:
         loss, metric = self._make_loss(), self._make_metric()
         loss.check()
+        check_choice("bounds", self.bounds, BOUNDS)
         check_choice("solver", self.solver, self._solvers(loss))
         check_count("max_iter", self.max_iter)
         check_number("learning_rate", self.learning_rate, above=0)
@@ -163,6 +172,7 @@ class LearningClassifier(PrototypeBase):
         if not metric.adaptive:
             self._warn_of_scales()
         random = check_random(self.random_state)
+        given = data
         data, validation = self._hold_out(data, held_out, random)
         goes_on = self.warm_start and hasattr(self, "prototypes_")
         # Only steps from sample to sample are watched for running away.
@@ -173,7 +183,9 @@ class LearningClassifier(PrototypeBase):
             self._scale, self._largest_distance = distance_scale(start, data, watched)
         self._check_start(start, metric, data)
         solution = self._solve(loss, metric, start, data, random, max_iter=self.max_iter, validation=validation)
+        solution = self._kept_inside(solution, loss, metric, data, random, validation=validation)
         self._store(solution, loss, metric, data.input_dtype)
+        self._note_cases(solution.prototypes, metric, given, sample_weight)
         self._steps = solution.n_steps
         self._rates = solution.rates
         self._stream_random = random
@@ -198,6 +210,72 @@ class LearningClassifier(PrototypeBase):
             UserWarning,
             stacklevel=4,
         )
+
+    def _kept_inside(
+        self,
+        solution: Solution,
+        loss: Loss,
+        metric: Metric,
+        data: Samples,
+        random: np.random.RandomState,
+        *,
+        validation: Samples | None = None,
+        stream: bool = False,
+    ) -> Solution:
+        """The solution with its prototypes inside the range of the data; learning goes on from where they were.
+
+        Where no shrinking leaves every decision as it is, the positions learn on inside: half as many epochs, at a
+        tenth of the rate, for a loss steeper by as much as the distances between prototypes are shorter, at least
+        four times: twice loses 0.2 points of accuracy more on the 28 sets where LOGM(4) needs it, 0.4 on GLVQ(2)'s 15.
+        """
+        before, factor = (self._free_positions, self._slope_factor) if stream else (None, 1.0)
+        self._free_positions, self._slope_factor = None, 1.0
+        # A stream that began in a file of an older version has no range.
+        known = hasattr(self, "data_min_") or not data.in_memory
+        if self.bounds is None or not self.learn_prototypes or not known:
+            return solution
+        free = solution.prototypes
+        box = self._range_of(data)
+        inside = brought_inside(free, metric, box)
+        if inside.prototypes is free:
+            return solution
+        self._free_positions = free.positions.astype(data.input_dtype)
+        start, self._slope_factor = inside.prototypes, inside.shrunk
+        if inside.exact or solution.interrupted or len(np.unique(free.labels)) < 2:
+            return replace(solution, prototypes=start)
+        self._slope_factor = max(inside.shrunk, _LEAST_STEEPER)
+        if before is not None and before.shape == free.positions.shape:
+            # A stream goes on inside too, from where the blocks before led.
+            start = confined(free.moved(self.prototypes_.astype(data.dtype), free.theta), box)
+            self._slope_factor = max(factor, _LEAST_STEEPER)
+        epochs = 1 if stream else -(-self.max_iter // 2)
+        objective, plan = self._problem(loss, metric, start, data, random, max_iter=epochs, validation=validation)
+        steeper = annealed(self._slope_factor, self.annealing, solution.n_steps)
+        plan = replace(
+            plan,
+            box=box,
+            annealing=1.0,
+            metric_rate=0.0,
+            position_rate=_INSIDE_RATE * plan.position_rate / (steeper if loss.differentiable else 1.0),
+            watch=None,
+        )
+        with one_blas_thread(), np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            found = SOLVERS[self.solver](start, data, replace(objective, slope=steeper * objective.slope), plan)
+        prototypes = confined(found.prototypes, box)
+        return replace(solution, prototypes=prototypes, interrupted=found.interrupted)
+
+    def _range_of(self, data: Samples) -> np.ndarray:
+        """The least and the largest value of each feature, (2, n_features)."""
+        if not data.in_memory:
+            self.data_min_, self.data_max_ = data.feature_ranges
+        return np.stack([self.data_min_, self.data_max_])
+
+    def _note_cases(self, found: PrototypeSet, metric: Metric, data: Samples, sample_weight: Any) -> None:
+        """The nearest training row of each prototype, where the rows have an index."""
+        self.prototype_cases_ = None
+        if isinstance(data, TrainingSet):
+            cases, rows = nearest_cases(found, data, metric), rows_that_count(sample_weight)
+            self.prototype_cases_ = cases if rows is None else rows[cases]
 
     def _check_start(self, start: PrototypeSet, metric: Metric, data: Samples) -> None:
         if not _in_range(start, metric, data.input_dtype):
@@ -251,6 +329,7 @@ class LearningClassifier(PrototypeBase):
             start = self._start(data, metric, self._stream_random)
             self._check_start(start, metric, data)
             self._steps, self._rates = 0, None
+            self._free_positions, self._slope_factor = None, 1.0
             self._scale, self._largest_distance = distance_scale(start, data, metric)
         else:
             start = self._with_new_classes(self._current_set(data, metric), data, metric)
@@ -259,7 +338,9 @@ class LearningClassifier(PrototypeBase):
             solution = self._solve(loss, metric, start, data, self._stream_random, max_iter=1, first_step=self._steps)
         else:
             solution = Solution(start, n_iter=1, n_steps=self._steps)
+        solution = self._kept_inside(solution, loss, metric, data, self._stream_random, stream=True)
         self._store(solution, loss, metric, data.input_dtype)
+        self.prototype_cases_ = None
         self._steps = max(solution.n_steps, self._steps + 1)
         self._rates = solution.rates
         if solution.interrupted:
@@ -269,7 +350,9 @@ class LearningClassifier(PrototypeBase):
     def _current_set(self, data: Samples, metric: Metric) -> PrototypeSet:
         """The fitted prototypes, to go on from."""
         labels = np.searchsorted(self.classes_, self.prototype_labels_)
-        current = PrototypeSet(self.prototypes_, labels, self._theta, metric.slots(labels))
+        free = getattr(self, "_free_positions", None)
+        positions = self.prototypes_ if free is None else free
+        current = PrototypeSet(positions, labels, self._theta, metric.slots(labels))
         return current.astype(data.dtype)
 
     def _with_new_classes(self, current: PrototypeSet, data: TrainingSet, metric: Metric) -> PrototypeSet:
@@ -410,7 +493,7 @@ class LearningClassifier(PrototypeBase):
         self._theta = found.theta
         self._link = loss.link
         slope = self._slope(loss, self._scale)
-        self._final_slope = annealed(slope, self.annealing, solution.n_steps)
+        self._final_slope = annealed(slope, self.annealing, solution.n_steps) * self._slope_factor
         self.loss_curve_ = list(solution.loss_curve)
         self.n_iter_ = solution.n_iter
         for name in ("relevances_", "omega_"):

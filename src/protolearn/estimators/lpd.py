@@ -72,6 +72,7 @@ class LPD(KeepingClassifier):
         n_prototypes: Any = 0.05,
         *,
         init: Any = "random",
+        bounds: str | None = "data",
         initial_weights: str = "auto",
         solver: str = "batch_sum",
         max_iter: int = 300,

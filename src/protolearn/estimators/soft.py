@@ -35,6 +35,7 @@ class SNPC(LearningClassifier):
         n_prototypes: Any = 1,
         *,
         init: Any = "kmeans",
+        bounds: str | None = "data",
         metric: str | Metric = "euclidean",
         solver: str = "online",
         max_iter: int = 100,
@@ -83,6 +84,7 @@ class MAXP1(LearningClassifier):
         n_nearest: int | None = None,
         include_own: bool = False,
         init: Any = "kmeans",
+        bounds: str | None = "data",
         metric: str | Metric = "euclidean",
         solver: str = "online",
         max_iter: int = 100,
@@ -121,7 +123,7 @@ class RSLVQ(LearningClassifier):
     >>> from protolearn import RSLVQ
     >>> X, y = load_iris(return_X_y=True)
     >>> round(RSLVQ(n_prototypes=2, random_state=0).fit(X, y).score(X, y), 3)
-    0.993
+    0.987
     """
 
     @stores_parameters
@@ -130,6 +132,7 @@ class RSLVQ(LearningClassifier):
         n_prototypes: Any = 1,
         *,
         init: Any = "kmeans",
+        bounds: str | None = "data",
         metric: str | Metric = "euclidean",
         solver: str = "online",
         max_iter: int = 100,
@@ -168,7 +171,7 @@ class RSLVQ1(LearningClassifier):
     >>> from protolearn import RSLVQ1
     >>> X, y = load_iris(return_X_y=True)
     >>> round(RSLVQ1(n_prototypes=2, random_state=0).fit(X, y).score(X, y), 3)
-    0.993
+    0.987
     """
 
     @stores_parameters
@@ -179,6 +182,7 @@ class RSLVQ1(LearningClassifier):
         n_nearest: int | None = None,
         include_own: bool = True,
         init: Any = "kmeans",
+        bounds: str | None = "data",
         metric: str | Metric = "euclidean",
         solver: str = "online",
         max_iter: int = 100,

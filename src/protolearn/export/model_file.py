@@ -46,8 +46,8 @@ _FITTED: dict[str, str] = {
     "NearestPrototypeMixin": "classes_ prototypes_ prototype_labels_",
     "CheckedClassifier": "data_min_ data_max_",
     "PrototypeBase": "_theta",
-    "LearningClassifier": "relevances_ omega_ loss_curve_ n_iter_ _link _final_slope _scale _largest_distance _steps "
-    "_rates _stream_random",
+    "LearningClassifier": "prototype_cases_ relevances_ omega_ loss_curve_ n_iter_ _link _final_slope _scale "
+    "_largest_distance _steps _rates _stream_random _free_positions _slope_factor",
     "LPD": "weights_ weights_start_",
     "Learn1NN": "sigma_ _default_sigma",
     "LaMaLVQ": "omega_ margin_ history_ loss_curve_ n_iter_",
@@ -70,7 +70,7 @@ _KINDS: dict[str, Any] = {
     "n_features_in_": int,
     **dict.fromkeys(("n_iter_", "n_invaders_", "n_neighbors_", "best_n_prototypes_", "_steps"), Integral),
     **dict.fromkeys(("sigma_", "margin_", "reduction_"), Real),
-    **dict.fromkeys(("_final_slope", "_scale", "_largest_distance", "_default_sigma"), Real),
+    **dict.fromkeys(("_final_slope", "_slope_factor", "_scale", "_largest_distance", "_default_sigma"), Real),
     **dict.fromkeys(("_link", "weights_start_"), str),
     **dict.fromkeys(("loss_curve_", "log_likelihood_curve_", "accuracy_curve_", "levels_", "edges_"), list),
     **dict.fromkeys(("estimators_", "_soft", "_chosen"), list),
@@ -81,6 +81,7 @@ _KINDS: dict[str, Any] = {
     "best_estimator_": BaseEstimator,
     # A StandardScaler without mean or deviation has None there.
     **dict.fromkeys(("_rates", "mean_", "var_", "scale_"), (np.ndarray, NoneType)),
+    **dict.fromkeys(("prototype_cases_", "_free_positions"), (np.ndarray, NoneType)),
     "_stream_random": np.random.RandomState,
 }
 _OTHERS = {

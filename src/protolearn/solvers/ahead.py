@@ -14,7 +14,7 @@ import numpy as np
 from protolearn.core.jit import helper, kernel, vectorised
 from protolearn.core.searches import fold, least
 from protolearn.losses.base import pair_signature
-from protolearn.solvers.kernels import epoch_signature
+from protolearn.solvers.kernels import confine, epoch_signature
 
 # Where the matrix product pays. Whole fits of LOGM on one thread take so many times as long without it: MNIST (20,000
 # rows) with 1000 prototypes 1.9, with 400 1.5; USPS with 1000 1.5, with 200 1.1; 64 features and 1300 prototypes 1.3.
@@ -74,7 +74,7 @@ def _add(base, products, n, bounds):
 
 @kernel(lambda number: epoch_signature(number, pair_signature(number), functions=False))
 def ahead_epoch(
-    X, rows, y, share, eta, rho, slope, W, T, slot, labels, starts, constants, D, bits, G, total, limit, loss,
+    X, rows, y, share, eta, rho, slope, W, T, slot, labels, starts, constants, D, bits, G, total, limit, box, loss,
     parameters, rates, cap, values,
 ):  # fmt: skip
     """As pair_epoch, under the Euclidean distance; returns how many rows were shown before learning diverged.
@@ -203,6 +203,9 @@ def ahead_epoch(
                 if step == 0:
                     continue
                 _move(X, row, W, i, step)
+                if box.shape[1] > 0:
+                    # From within a box, never further than without it.
+                    confine(W, i, box)
                 if delta[i] == 0:
                     moved[n_moved] = i
                     n_moved += 1

@@ -57,6 +57,7 @@ class Plan:
     validation : the held-out part
     check_every : epochs between two looks at the error
     patience : looks without a lower error after which learning stops; None never stops for it
+    box : (2, n_features), the least and the largest position of a prototype; None bounds none
     """
 
     max_iter: int
@@ -82,6 +83,15 @@ class Plan:
     validation: Samples | None = None
     check_every: int = 1
     patience: int | None = None
+    box: np.ndarray | None = None
+
+
+def confined(prototypes: PrototypeSet, box: np.ndarray | None) -> PrototypeSet:
+    """The prototypes, each moved to the nearest point of the box (see `Plan`)."""
+    if box is None:
+        return prototypes
+    positions = np.clip(prototypes.positions, *box)
+    return prototypes.moved(positions.astype(prototypes.positions.dtype, copy=False), prototypes.theta)
 
 
 @dataclass

@@ -11,7 +11,7 @@ from protolearn.core.prototypes import PrototypeSet
 from protolearn.data import Samples
 from protolearn.losses import PairLoss
 from protolearn.metrics.base import Packed
-from protolearn.solvers.base import DIVERGED, SOLVERS, Objective, Plan, Solution, Solver
+from protolearn.solvers.base import DIVERGED, SOLVERS, Objective, Plan, Solution, Solver, confined
 from protolearn.solvers.batch import Gradient, coefficients, two_in_a_row, with_penalty, wrong
 from protolearn.solvers.kernels import pair_rows
 from protolearn.solvers.stopping import EarlyStopping, best_iterate
@@ -64,7 +64,8 @@ def batch_sum(start: PrototypeSet, data: Samples, objective: Objective, plan: Pl
                 if plan.metric_rate > 0 and objective.metric.adaptive:
                     step = plan.metric_rate * factor * plan.metric_factor * total.theta
                     theta = objective.metric.project(theta - step)
-                current = start.moved(positions, theta).astype(start.positions.dtype)
+                moved = confined(start.moved(positions, theta), plan.box)
+                positions, current = moved.positions, moved.astype(start.positions.dtype)
     except KeyboardInterrupt:
         result.interrupted = True
     if kept is not None and kept.best is not None:

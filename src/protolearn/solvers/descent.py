@@ -44,7 +44,21 @@ class _Variables:
         self.learns_metric = self.metric.adaptive and plan.metric_rate > 0
         self.n_positions = start.positions.size if self.learns_positions else 0
         self.origin = self.vector(start)
+        self.box = self._box(plan)
         self.stiffness = plan.ridge * self._ridge_units(plan.variance) if plan.ridge else None
+
+    def _box(self, plan: Plan) -> np.ndarray | None:
+        """The least and the largest value of each number that is learned; None where all may be anything."""
+        lowest = self.metric.lower_bound() if self.learns_metric else None
+        of_positions = plan.box if self.learns_positions else None
+        if lowest is None and of_positions is None:
+            return None
+        box = np.repeat([[-np.inf], [np.inf]], len(self.origin), axis=1)
+        if of_positions is not None:
+            box[:, : self.n_positions] = np.tile(of_positions, len(self.start)) / self.unit
+        if lowest is not None:
+            box[0, self.n_positions :] = lowest
+        return box
 
     def _ridge_units(self, variance: float) -> np.ndarray:
         """The factor of each squared move in the ridge."""
@@ -98,17 +112,9 @@ class _Variables:
         """The gradient of the ridge, a part of that of the mean loss."""
         return self.stiffness * (vector - self.origin) / data.total_weight
 
-    def bounds(self) -> Bounds | None:
-        """No bounds for the positions, the metric's own for its parameters; None where it has none."""
-        lowest = self.metric.lower_bound() if self.learns_metric else None
-        if lowest is None:
-            return None
-        low = np.full(self.n_positions + self.start.theta.size, -np.inf)
-        low[self.n_positions :] = lowest
-        return Bounds(low, np.inf)
-
     def clip(self, vector: np.ndarray) -> np.ndarray:
-        """A vector whose metric part is valid, hence equal to what `prototypes` makes of it."""
+        """A vector inside the box whose metric part is valid, hence equal to what `prototypes` makes of it."""
+        vector = vector if self.box is None else np.clip(vector, *self.box)
         return self.vector(self.prototypes(vector)) if self.learns_metric else vector
 
 
@@ -154,7 +160,7 @@ def lbfgs(start: PrototypeSet, data: Samples, objective: Objective, plan: Plan) 
                 best,
                 jac=True,
                 method="L-BFGS-B",
-                bounds=variables.bounds(),
+                bounds=None if variables.box is None else Bounds(*variables.box),
                 callback=after_iteration,
                 options={
                     "maxiter": plan.max_iter,

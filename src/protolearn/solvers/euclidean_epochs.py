@@ -19,7 +19,7 @@ from protolearn.core.searches import (
 )
 from protolearn.losses.base import pair_signature, rule_signature
 from protolearn.metrics.euclidean import distances_to_columns, distances_to_rows, move_column, move_row
-from protolearn.solvers.kernels import epoch_signature
+from protolearn.solvers.kernels import confine, epoch_signature
 
 # Rows that are copied to one place before they are shown: fetched one by one from all over X, each is waited for.
 _AT_A_TIME = 32
@@ -37,7 +37,7 @@ def gather(X, y, rows, begin, samples, codes):
 
 @kernel(lambda number: epoch_signature(number, pair_signature(number), functions=False))
 def euclidean_pair_epoch(
-    X, rows, y, share, eta, rho, slope, W, T, slot, labels, starts, constants, D, bits, G, total, limit, loss,
+    X, rows, y, share, eta, rho, slope, W, T, slot, labels, starts, constants, D, bits, G, total, limit, box, loss,
     parameters, rates, cap, values,
 ):  # fmt: skip
     """As pair_epoch, for prototypes sorted by class; they are columns of W where there are `constants`."""
@@ -77,12 +77,14 @@ def euclidean_pair_epoch(
                     move_column(x, W, i, way)
                 else:
                     move_row(x, W, i, way)
+                if box.shape[1] > 0:
+                    confine(W, i, box)
     return rows.shape[0]
 
 
 @kernel(lambda number: epoch_signature(number, rule_signature(number), functions=False))
 def euclidean_rule_epoch(
-    X, rows, y, share, eta, rho, slope, W, T, slot, labels, starts, constants, D, bits, G, total, limit, loss,
+    X, rows, y, share, eta, rho, slope, W, T, slot, labels, starts, constants, D, bits, G, total, limit, box, loss,
     parameters, rates, cap, values,
 ):  # fmt: skip
     """As rule_epoch; prototypes are columns of W where there are `constants`."""
@@ -124,6 +126,8 @@ def euclidean_rule_epoch(
                 move_column(x, W, i, way)
             else:
                 move_row(x, W, i, way)
+            if box.shape[1] > 0:
+                confine(W, i, box)
             if cap > 0.0:
                 rates[i] = min(rates[i] / (1.0 + rates[i] if c > 0.0 else 1.0 - rates[i]), cap)
     return rows.shape[0]

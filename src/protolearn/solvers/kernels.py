@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from protolearn.core.jit import function_of, integer_of, kernel, matrix, stack, types, vector
+from protolearn.core.jit import function_of, integer_of, kernel, matrix, stack, types, vector, vectorised
 from protolearn.core.searches import (
     LANES,
     all_below,
@@ -46,6 +46,7 @@ def epoch_signature(number: Any, loss: Any, *, functions: bool = True) -> Any:
         stack(number),  # G
         types.float64,  # total
         types.float64,  # limit
+        matrix(number),  # least and largest position, or nothing
         *(function_of(signature) for signature in of_metric),
         function_of(loss),
         vector(types.float64),  # parameters
@@ -55,10 +56,22 @@ def epoch_signature(number: Any, loss: Any, *, functions: bool = True) -> Any:
     )
 
 
+@vectorised
+def confine(W, i, box):
+    """Move prototype i, a row or a column of W, to the nearest point of the box."""
+    d = box.shape[1]
+    if W.shape[1] == d:
+        for j in range(d):
+            W[i, j] = min(max(W[i, j], box[0, j]), box[1, j])
+    else:
+        for j in range(d):
+            W[j, i] = min(max(W[j, i], box[0, j]), box[1, j])
+
+
 @kernel(lambda number: epoch_signature(number, pair_signature(number)))
 def pair_epoch(
-    X, rows, y, share, eta, rho, slope, W, T, slot, labels, starts, constants, D, bits, G, total, limit, distances_to,
-    move, update, loss, parameters, rates, cap, values,
+    X, rows, y, share, eta, rho, slope, W, T, slot, labels, starts, constants, D, bits, G, total, limit, box,
+    distances_to, move, update, loss, parameters, rates, cap, values,
 ):  # fmt: skip
     """Show rows of X one after the other to a loss of own and rival; returns how many were shown.
 
@@ -98,6 +111,9 @@ def pair_epoch(
             move(x, W, T, slot, chosen[1:], pulls[1:], etas[1:], G, constants)
         else:
             move(x, W, T, slot, chosen, pulls, etas, G, constants)
+        if box.shape[1] > 0:
+            confine(W, own, box)
+            confine(W, rival, box)
         if G.shape[0] > 0:
             update(T, slot[own], rho[n], total, G)
             if slot[rival] != slot[own]:
@@ -107,8 +123,8 @@ def pair_epoch(
 
 @kernel(lambda number: epoch_signature(number, all_prototypes_signature(number)))
 def all_prototypes_epoch(
-    X, rows, y, share, eta, rho, slope, W, T, slot, labels, starts, constants, D, bits, G, total, limit, distances_to,
-    move, update, loss, parameters, rates, cap, values,
+    X, rows, y, share, eta, rho, slope, W, T, slot, labels, starts, constants, D, bits, G, total, limit, box,
+    distances_to, move, update, loss, parameters, rates, cap, values,
 ):  # fmt: skip
     """As pair_epoch, for a loss or rule of the distances to all prototypes."""
     m = labels.shape[0]
@@ -133,6 +149,9 @@ def all_prototypes_epoch(
         if count == 0:
             continue
         move(x, W, T, slot, chosen[:count], pulls[:count], etas[:count], G, constants)
+        if box.shape[1] > 0:
+            for p in range(count):
+                confine(W, chosen[p], box)
         if G.shape[0] > 0:
             for p in range(count):
                 touched[slot[chosen[p]]] = True
@@ -145,8 +164,8 @@ def all_prototypes_epoch(
 
 @kernel(lambda number: epoch_signature(number, rule_signature(number)))
 def rule_epoch(
-    X, rows, y, share, eta, rho, slope, W, T, slot, labels, starts, constants, D, bits, G, total, limit, distances_to,
-    move, update, loss, parameters, rates, cap, values,
+    X, rows, y, share, eta, rho, slope, W, T, slot, labels, starts, constants, D, bits, G, total, limit, box,
+    distances_to, move, update, loss, parameters, rates, cap, values,
 ):  # fmt: skip
     """As pair_epoch, for a rule of the two nearest prototypes, whatever their classes."""
     m = labels.shape[0]
@@ -181,6 +200,9 @@ def rule_epoch(
             move(x, W, T, slot, chosen, pulls, etas, G, constants)
         else:
             move(x, W, T, slot, chosen[:1], pulls[:1], etas[:1], G, constants)
+        if box.shape[1] > 0:
+            for p in range(count):
+                confine(W, chosen[p], box)
         if cap > 0.0:
             for p in range(count):
                 i = chosen[p]

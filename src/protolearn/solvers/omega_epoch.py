@@ -15,7 +15,7 @@ import numpy as np
 from protolearn.core.jit import kernel, vectorised
 from protolearn.core.searches import nearest_of, pop_nearest
 from protolearn.losses.base import pair_signature
-from protolearn.solvers.kernels import epoch_signature
+from protolearn.solvers.kernels import confine, epoch_signature
 
 # After so many samples the prototypes are mapped anew, before the rounding of the updates adds up.
 _MAPPED_ANEW = 128
@@ -150,7 +150,7 @@ def update_mapped_prototypes(mapped, slot, s, stale, W, origin, a, b, difference
 
 @kernel(lambda number: epoch_signature(number, pair_signature(number), functions=False))
 def omega_pair_epoch(
-    X, rows, y, share, eta, rho, slope, W, T, slot, labels, starts, constants, D, bits, G, total, limit, loss,
+    X, rows, y, share, eta, rho, slope, W, T, slot, labels, starts, constants, D, bits, G, total, limit, box, loss,
     parameters, rates, cap, values,
 ):  # fmt: skip
     """As pair_epoch, for prototypes sorted by class; G is not filled, only asked whether Omega is learned.
@@ -206,6 +206,8 @@ def omega_pair_epoch(
             if pulls[p] != 0.0 and eta[n] > 0.0:
                 multiply_transposed(T, slot[i], differences, p, towards)
                 move_mapped(W, i, towards, away, p, 2.0 * (eta[n] * rates[i]) * pulls[p], mean_weight)
+                if box.shape[1] > 0:
+                    confine(W, i, box)
                 stale[i] = True
         if learns:
             for p in range(2):

@@ -19,7 +19,7 @@ from protolearn.metrics.base import Packed
 from protolearn.metrics.euclidean import Euclidean, across_prototypes
 from protolearn.metrics.omega import Omega
 from protolearn.solvers.ahead import ahead_epoch, pays_ahead
-from protolearn.solvers.base import DIVERGED, WORSE, Objective, Plan, Solution
+from protolearn.solvers.base import DIVERGED, WORSE, Objective, Plan, Solution, confined
 from protolearn.solvers.batch import classification_error
 from protolearn.solvers.euclidean_epochs import euclidean_pair_epoch, euclidean_rule_epoch
 from protolearn.solvers.kernels import all_prototypes_epoch, pair_epoch, rule_epoch
@@ -130,6 +130,8 @@ class _Stream:
         self.packed.constants = _factors(plan, start, objective, self.packed.constants)
         self.room = room_for_distances(len(start), data.dtype)
         self.step = plan.first_step
+        # An epoch without a place for the box lets prototypes go anywhere.
+        self.box = np.ascontiguousarray(np.empty((2, 0)) if plan.box is None else plan.box, dtype=data.dtype)
         self.end = plan.n_steps or plan.max_iter * epoch_length
         self.step_size_hint = plan.position_rate / objective.loss.rate_unit(plan.scale)
         self.parameters = objective.parameters(start.labels)
@@ -221,6 +223,7 @@ class _Stream:
                 self.gradient if rho.any() else self.no_gradient,
                 0.0 if self.objective.metric.scale_is_free else self.objective.metric.total(data.n_features),
                 self.plan.limit,
+                self.box,
                 *self.epoch.functions,
                 self.parameters,
                 self.rates,
@@ -239,7 +242,8 @@ class _Stream:
         penalty = self.objective.loss.penalty(found.positions, found.labels)
         if penalty is not None:
             moved = found.positions - 0.5 * -np.expm1(-2.0 * strength * time) * penalty[1]
-            self.packed.positions[...] = self.epoch.pack(found.moved(moved, found.theta)).positions
+            shrunk = confined(found.moved(moved, found.theta), self.plan.box)
+            self.packed.positions[...] = self.epoch.pack(shrunk).positions
 
 
 @dataclass(frozen=True)
