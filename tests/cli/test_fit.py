@@ -370,3 +370,94 @@ def test_the_walk_goes_on_while_accuracy_rises(scores, last):
 def test_a_table_with_one_row_a_class_has_no_folds():
     with pytest.raises(ValueError, match="Every class has one row only.* give the table more rows of each class"):
         folds_of(pl.DataFrame({"a": [1.0, 2.0]}), np.array(["x", "z"]), Preparation())
+
+
+def test_several_sets_are_saved_and_what_needs_one_set_names_it(shop, capsys):
+    assert run("fit", shop, "--target", "bought") == 0
+    out = capsys.readouterr().out
+    assert "candidates, on held-out rows" in out
+    model = protolearn.load("model.json")
+    assert type(model).__name__ == "AutoPrototypes"
+    assert model.callback is None
+    assert f" in {len(model.estimators_)} sets" in out or len(model.estimators_) == 1
+    assert run("predict", "model.json", shop, "--proba", "--reject", "0.1") == 0
+    rows = list(csv.DictReader(capsys.readouterr().out.splitlines()))
+    assert [row["prediction"] for row in rows] == model.predict(read_table(shop)).tolist()
+    assert run("explain", "model.json", shop, "--row", "7") == 0
+    assert run("export", "model.json", "--to", "json", "--out", "copy.json") == 0
+    capsys.readouterr()
+    for target in ("c", "js", "onnx"):
+        code = run("export", "model.json", "--to", target, "--out", "x.out")
+        assert code == (0 if model.nearest_decides_ else 2)
+        assert model.nearest_decides_ or "by `protolearn fit` with --one" in capsys.readouterr().err
+
+
+def rare(n=400):
+    rng = np.random.default_rng(0)
+    y = (rng.random(n) < 0.08).astype(int)
+    X = rng.normal(size=(n, 3)) + 0.9 * y[:, None]
+    pl.DataFrame({**{name: X[:, j] for j, name in enumerate("abc")}, "ill": y}).write_csv("rare.csv")
+
+
+def test_uneven_classes_are_told_and_weighed(capsys):
+    rare()
+    assert run("fit", "rare.csv", "--target", "ill", *LOGM_1) == 0
+    plain = capsys.readouterr()
+    assert "accuracy  balanced  numbers" in plain.out
+    assert "Recall of each class: 1 0." in plain.out
+    assert "--class-weight balanced counts them alike" in plain.err
+    assert run("fit", "rare.csv", "--target", "ill", "--method", "logm", "--class-weight", "balanced") == 0
+    weighed = capsys.readouterr()
+    assert "cross-validated balanced accuracy" in weighed.out
+    assert weighed.err == ""
+    assert protolearn.load("model.json")[-1].class_weight == "balanced"
+
+    def balanced(out):
+        return float(next(line for line in out.splitlines() if line.startswith("LOGM")).split()[4])
+
+    assert balanced(weighed.out) > balanced(plain.out) + 0.1
+    assert run("fit", "rare.csv", "--target", "ill", "--class-weight", "balanced", "--one", "--time-limit", "2") == 0
+    assert protolearn.load("model.json")[-1].class_weight == pytest.approx({0: 0.54, 1: 6.7}, rel=0.1)
+
+
+def test_a_loss_is_the_last_line(capsys, monkeypatch):
+    """Patches of a chess board: two prototypes cannot know them, and k-NN does."""
+    monkeypatch.setattr(references, "REFERENCES", references.REFERENCES[:2])
+    X = np.random.default_rng(0).random((1500, 2)) * 4
+    y = (X.astype(int).sum(axis=1) % 2).astype(int)
+    pl.DataFrame({"a": X[:, 0], "b": X[:, 1], "field": y}).write_csv("board.csv")
+    assert run("fit", "board.csv", "--target", "field", *LOGM_1) == 0
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert last.startswith("LESS accurate than ")
+    assert "In accuracy it is NOT above always answering with the largest class" in last
+    assert last.endswith("`protolearn compare`, which tunes every method.")
+    assert "To try: --prototypes auto;" in last
+
+
+def test_columns_that_are_not_what_they_look_like(capsys):
+    rng = np.random.default_rng(0)
+    lines = ["patient_id;seen;height;ill"]
+    for k in range(60):
+        ill = k % 2
+        height = f"{1.6 + 0.3 * ill + 0.1 * rng.normal():.2f}".replace(".", ",")
+        lines.append(f"{7 * k};{1 + k % 28}.03.2020;{height};{'yes' if ill else 'no'}")
+    Path("german.csv").write_text("\n".join(lines))
+    assert run("fit", "german.csv", "--target", "ill", *LOGM_1) == 0
+    out = capsys.readouterr().out.splitlines()
+    assert out[0] == "48 rows to learn from, 12 to test on, 2 columns (2 numbers), 2 classes"
+    assert out[1] == "seen is read as dates, such as 1.03.2020, as days since 1970-01-01."
+    assert out[2].startswith("height is read as numbers with decimal commas, such as '1,")
+    assert out[3].startswith(
+        "patient_id is left out as an identifier: whole numbers that go on from row to row (--keep"
+    )
+    assert run("predict", "model.json", "german.csv") == 0
+    assert run("fit", "german.csv", "--target", "ill", *LOGM_1, "--keep", "patient_id", "--out", "all.json") == 0
+    assert protolearn.load("all.json")[0].feature_names_in_.tolist() == ["patient_id", "seen", "height"]
+
+
+def test_lines_of_a_narrow_terminal(monkeypatch):
+    terminal = type("Terminal", (io.StringIO,), {"isatty": lambda self: True})()
+    monkeypatch.setenv("COLUMNS", "30")
+    text = "As accurate as 9-NN within the noise of 60 test rows"
+    assert console.wrapped(text, terminal).splitlines() == ["As accurate as 9-NN within the", "noise of 60 test rows"]
+    assert console.wrapped(text, io.StringIO()) == text

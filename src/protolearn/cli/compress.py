@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from protolearn.cli import JobError, UsageError
-from protolearn.cli.console import Progress, emphasised, note, notes
+from protolearn.cli.console import Progress, emphasised, note, notes, wrapped
 from protolearn.cli.inputs import add_reading, check_file, check_folder, load_model, plain_rows, read, split_target
 
 PICKLES = (".joblib", ".pkl", ".pickle")
@@ -84,7 +84,7 @@ def run(options: argparse.Namespace) -> int:
     found = (small[-1] if hasattr(small, "steps") else small).compression_
     print("\n".join(str(found).splitlines()[:-1]))
     print(f"The small model: {options.out} ({Path(options.out).stat().st_size / 1024:.0f} KB)\n")
-    print(emphasised(found.verdict))
+    print(emphasised(wrapped(found.verdict)))
     return 0 if found.within else 1
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
+import textwrap
 import threading
 import warnings
 from collections.abc import Iterator, Sequence
@@ -34,9 +36,18 @@ def table(rows: Sequence[Sequence[str]], *, right: Sequence[bool], strong: int |
     return "\n".join(lines)
 
 
+def wrapped(text: str, stream: Any = None) -> str:
+    """A sentence in lines of the terminal, broken between words; as it is where it goes to a file or a pipe."""
+    stream = sys.stdout if stream is None else stream
+    if stream is None or not stream.isatty():
+        return text
+    width = shutil.get_terminal_size().columns
+    return textwrap.fill(text, width, break_long_words=False, break_on_hyphens=False)
+
+
 def note(text: str) -> None:
     """A remark that is no error."""
-    print(f"protolearn: note: {text}", file=sys.stderr)
+    print(wrapped(f"protolearn: note: {text}", sys.stderr), file=sys.stderr)
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from protolearn.cli import JobError, UsageError
-from protolearn.cli.console import Progress, emphasised, note, notes, table
+from protolearn.cli.console import Progress, emphasised, note, notes, table, wrapped
 from protolearn.cli.inputs import add_reading, check_folder
 from protolearn.cli.methods import AUTOMATIC, METHODS
 from protolearn.cli.training import Automatic, Data, Named
@@ -148,12 +148,13 @@ def run(options: argparse.Namespace) -> int:
     options.method = check_method(options.method)
     learner = Automatic(options) if options.method is None else Named(options)
     data = Data(options, learner.preparation)
-    print(data.described(), *data.told, sep="\n", flush=True)
+    print(wrapped(data.described()), *map(wrapped, data.told), sep="\n", flush=True)
+    begin = time.monotonic()
     with notes():
-        begin = time.monotonic()
         interrupted = learner.learn(data)
-        seconds = time.monotonic() - begin
         _save(learner.model, options.out)
+    seconds = time.monotonic() - begin
+    with notes():
         if interrupted:
             print(f"Interrupted: what was learned until then is in {options.out}.")
             return 1
@@ -166,11 +167,11 @@ def run(options: argparse.Namespace) -> int:
             return 1
         print(comparison.table())
         for sentence in comparison.on_classes():
-            print(sentence)
+            print(wrapped(sentence))
         if options.report is not None:
             _write_report(data, learner, comparison, options.report)
             print(f"The report: {options.report}")
-    print("\n" + emphasised(comparison.verdict))
+    print("\n" + emphasised(wrapped(comparison.verdict)))
     return 0
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import protolearn
 from protolearn.cli import JobError, UsageError
-from protolearn.cli.console import Progress, note
+from protolearn.cli.console import Progress, note, wrapped
 from protolearn.cli.inputs import check_classes, read, split_target, without_identifiers
 from protolearn.cli.methods import METHODS
 
@@ -131,7 +131,7 @@ class Automatic:
             except KeyboardInterrupt:
                 raise JobError(_NOTHING) from None
         self.automatic.set_params(callback=None)
-        print(self._taken())
+        print(wrapped(self._taken()))
         self.model = self.automatic.best_estimator_ if options.one else self.automatic
         return self.automatic.stopped_by_ == "Ctrl-C"
 
@@ -180,13 +180,13 @@ class _Race:
 
     def __call__(self, row: dict[str, Any]) -> None:
         if not self.rows:
-            print(f"\n{'candidates, on held-out rows':32}{'a class':>8}{'accuracy':>10}{'log loss':>10}{'numbers':>9}")
+            print(f"\n{'candidates, on held-out rows':31}{'a class':>7}{'accuracy':>10}{'log loss':>10}{'numbers':>8}")
         self.rows.append(row)
         now = time.monotonic()
         if row["loss"] < self.best or now - self.printed > _SILENCE:
-            figures = f"{row['prototypes']:>8}{row['accuracy']:>10.3f}{row['loss']:>10.4f}{row['numbers']:>9}"
+            figures = f"{row['prototypes']:>7}{row['accuracy']:>10.3f}{row['loss']:>10.4f}{row['numbers']:>8}"
             best = "  best so far" if row["loss"] < self.best else ""
-            print(f"{row['candidate']:32.32}{figures}{best}", flush=True)
+            print(f"{row['candidate']:31.31}{figures}{best}", flush=True)
             self.printed = now
         self.best = min(self.best, row["loss"])
         self.progress.advance(left=self._left(now))
