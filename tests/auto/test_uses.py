@@ -17,6 +17,7 @@ from protolearn.auto.candidates import BY_NAME
 from protolearn.explain import certainty, explain
 from protolearn.export.folding import plain_model
 from protolearn.export.js import module_source
+from protolearn.export.pipeline import row_classifier
 from protolearn.report.fitted import fitted_model
 from protolearn.report.try_form import try_form
 
@@ -79,6 +80,10 @@ def test_one_row_as_all_rows(which, request):
     classify = model.row_classifier()
     rows = X.astype(object).to_numpy().tolist()
     assert [classify(row) for row in rows] == model.predict(X).tolist()
+    assert [classify(row) for row in X.to_dict("records")] == model.predict(X).tolist()
+    for one in model.estimators_:
+        alone = row_classifier(one)
+        assert [alone(row) for row in rows[:20]] == one.predict(X[:20]).tolist()
     assert classify(["violet", None, 50.0]) == model.predict(pd.DataFrame([["violet", None, 50.0]], columns=X.columns))
     with pytest.raises(ValueError, match="Column size holds numbers in training, and 'large' in row 0"):
         classify(["red", "large", 50.0])

@@ -21,11 +21,12 @@ from sklearn.utils.validation import check_is_fitted
 from protolearn.auto.candidates import BY_NAME, CANDIDATES, preparation_steps
 from protolearn.auto.choice import choose
 from protolearn.auto.race import Budget, Entry, Problem, numbers_of, refitted, set_log_proba
-from protolearn.auto.rows import row_classifier_of_one, row_classifier_of_sets
+from protolearn.auto.rows import row_classifier_of_sets
 from protolearn.auto.search import BYTES, Search, Told, row_of
 from protolearn.core.pages import HasPage
 from protolearn.core.parameters import check_count, check_number, check_random
 from protolearn.data.containers import rows_of
+from protolearn.export.pipeline import row_classifier
 from protolearn.losses.temperature import tempered
 
 
@@ -401,7 +402,7 @@ class AutoPrototypes(HasPage, ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         if self.nearest_decides_:
-            return row_classifier_of_one(self.estimators_[0])
+            return row_classifier(self.estimators_[0])
         return row_classifier_of_sets(self.estimators_, self.shares_, self.temperatures_, self._soft, self.classes_)
 
     def __sklearn_tags__(self):

@@ -28,7 +28,7 @@ LARGE_COUNTS = (20, 50, 100, 200, 400, 800, 1600)
 # Candidates that go on to all folds, and those that grow.
 FIRST, GROW = 9, 4
 # Numbers of a set times rows that it learns from: minutes on one core. A soft loss moves every prototype by every row.
-MOST_WORK, _SOFT_WORK = 1e11, 8.0
+MOST_WORK, _SOFT_WORK = 1e11, 24.0
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""The decision on one raw row by one or several prototype sets, without the checks of a whole table."""
+"""The decision on one raw row by several prototype sets, without the checks of a whole table."""
 
 from __future__ import annotations
 
@@ -11,12 +11,6 @@ from sklearn.pipeline import Pipeline
 from protolearn.auto.race import class_log_sums
 from protolearn.losses.links import class_probabilities
 from protolearn.tables.rows import row_preparation
-
-
-def row_classifier_of_one(pipeline: Pipeline) -> Callable[[Any], Any]:
-    """A function from a raw row to the label of the nearest prototype of a set."""
-    prepare, classify = row_preparation(pipeline[0]), pipeline[-1].row_classifier()
-    return lambda row: classify(prepare(row))
 
 
 def row_classifier_of_sets(

@@ -17,7 +17,7 @@ BYTES = 4
 # Above so many rows the race runs on a part of them, and a few candidates grow on all.
 LARGE, RACE_ROWS = 10_000, 5_000
 # Work of a fit on this part: what takes longer grows on all rows alone, where it is worth more.
-PART_WORK = 5e8
+PART_WORK = 1.5e9
 HELD_OUT, MOST_HELD_OUT = 0.1, 20_000
 # Candidates of the race that grow on all rows.
 ON_ALL = 2
@@ -77,13 +77,13 @@ class Search:
 
     @staticmethod
     def _grow_on_all(whole: Race, entries: list[Entry]) -> None:
-        """The leading candidates from the number on that the race gave them, and those made for large numbers."""
+        """What is made for large numbers, and the leading candidates from the number on that the race gave them."""
+        whole.grow(GROWING, LARGE_COUNTS)
         best: dict[str, Entry] = {}
         for entry in sorted(entries, key=lambda one: one.loss):
             best.setdefault(entry.candidate.name, entry)
         for entry in list(best.values())[:ON_ALL]:
             whole.grow([entry.candidate], [entry.count, *(count for count in LARGE_COUNTS if count > entry.count)])
-        whole.grow(GROWING, LARGE_COUNTS)
 
 
 def with_all_classes(codes: np.ndarray, train: np.ndarray, test: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

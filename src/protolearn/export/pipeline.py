@@ -10,6 +10,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
+from protolearn.tables.encoding import NormalScores, PiecewiseLinearBins
 from protolearn.tables.preparation import Preparation
 from protolearn.tables.rows import row_preparation, values_in_order
 
@@ -73,6 +74,8 @@ def _of_step(step: Any) -> Step:
     """What a fitted step does to one row."""
     if isinstance(step, Preparation):
         return row_preparation(step)
+    if isinstance(step, PiecewiseLinearBins | NormalScores):
+        return step.row_function()
     if isinstance(step, StandardScaler):
         scale = 1.0 if step.scale_ is None else 1.0 / step.scale_
         offset = step.mean_ if step.with_mean else 0.0
