@@ -234,3 +234,10 @@ def test_bad_tables(iris):
 def test_a_clone_is_unfitted_and_equal(fitted):
     assert clone(fitted).get_params() == fitted.get_params()
     assert not hasattr(clone(fitted), "estimators_")
+
+
+@pytest.mark.parametrize("exponent", [-700, 700])
+def test_the_unit_of_the_columns_changes_nothing(exponent, iris):
+    X, y = iris
+    one, other = (AutoPrototypes(members=1, cv=2, random_state=0).fit(rows, y) for rows in (X, np.ldexp(X, exponent)))
+    np.testing.assert_allclose(one.predict_proba(X), other.predict_proba(np.ldexp(X, exponent)), rtol=1e-12)

@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
-from protolearn import GMLVQ, LGMLVQ, LOGM, NearestPrototype
+from protolearn import GMLVQ, LGMLVQ, LOGM, NearestPrototype, PrototypeClassifier
 from protolearn.core.prototypes import PrototypeSet
 from protolearn.estimators import prediction
 from protolearn.metrics.base import centred, expanded_distances
+from protolearn.metrics.omega import Omega
 
 
 def test_prototypes_far_from_the_origin_are_centred_and_others_are_not_copied():
@@ -143,3 +144,17 @@ def test_probabilities_change_places_where_rounding_led_another_class():
     P = prediction.led_by(np.array([[0.5, 0.5], [0.6, 0.4], [1.0, 0.0], [0.2, 0.8]]), np.array([1, 1, 1, 1]))
     np.testing.assert_array_equal(P.argmax(axis=1), 1)
     np.testing.assert_allclose(P, [[0.5, 0.5], [0.4, 0.6], [0.0, 1.0], [0.2, 0.8]])
+
+
+@pytest.mark.filterwarnings("ignore:Learning ended")
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("scope", ["global", "prototype"])
+def test_a_row_that_prototypes_of_several_classes_share_gets_one_class(scope, seed):
+    """Where distances are zero but for rounding, one row and many are measured by differences."""
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(5, 26))[rng.integers(0, 5, 36)], np.arange(36) % 2
+    metric = Omega(n_components=2, scope=scope)
+    model = PrototypeClassifier("glvq", metric=metric, init=(X[:20], y[:20]), max_iter=1, random_state=0)
+    model.fit(X, y)
+    classify = model.row_classifier()
+    assert [classify(row) for row in X] == model.predict(X).tolist()

@@ -179,3 +179,14 @@ def test_rows_of_different_lengths_and_columns_of_one_name():
         Preparation().fit([[1.0, 2.0], [3.0]])
     with pytest.raises(ValueError, match="Two columns of the table have the same name"):
         Preparation().fit(pd.DataFrame([[1.0, 2.0]], columns=["a", "a"]))
+
+
+@pytest.mark.parametrize("scaling", ["standard", "minmax"])
+@pytest.mark.parametrize("exponent", [-1000, -500, 500, 1000])
+def test_the_unit_of_a_column_changes_nothing(scaling, exponent):
+    X = np.random.default_rng(0).normal(size=(30, 3))
+    X[:, 2] = 7.0
+    usual = Preparation(scaling=scaling).fit_transform(X)
+    np.testing.assert_array_equal(
+        Preparation(scaling=scaling).fit_transform(np.ldexp(X, exponent))[:, :2], usual[:, :2]
+    )

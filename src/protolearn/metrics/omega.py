@@ -15,6 +15,7 @@ from protolearn.core.parameters import check_count
 from protolearn.core.prototypes import PrototypeSet
 from protolearn.metrics.base import (
     METRICS,
+    ROUNDING,
     Coefficients,
     Gradients,
     Metric,
@@ -27,7 +28,6 @@ from protolearn.metrics.base import (
     move_signature,
     scale_of,
     slot_products,
-    squared_differences,
     squared_lengths,
     update_signature,
 )
@@ -171,17 +171,25 @@ class Omega(Metric):
         return -2.0 * mapped @ omega, squared_lengths(mapped)
 
     def row_distances(self, prototypes: PrototypeSet) -> Callable[[np.ndarray], np.ndarray]:
+        """By images of the row and of the prototypes; those that rounding may put in another order, by differences."""
         theta, slot = prototypes.theta, prototypes.slot
-        if len(theta) == 1:
-            measure = squared_differences(prototypes.positions @ theta[0].T)
-            return lambda x: measure(theta[0] @ x)
-        mapped = np.einsum("ikj,ij->ik", theta[slot], prototypes.positions)
+        origin = prototypes.positions.mean(axis=0)
+        from_there = prototypes.positions - origin
+        mapped = np.einsum("ikj,ij->ik", theta[slot], from_there)
+        rounding = ROUNDING * np.finfo(theta.dtype).eps * squared_lengths(theta.reshape(len(theta), -1)).max()
+        furthest = squared_lengths(from_there).max()
 
-        def measure_under_several(x: np.ndarray) -> np.ndarray:
-            difference = (theta @ x)[slot] - mapped
-            return np.einsum("ij,ij->i", difference, difference)
+        def measure(x: np.ndarray) -> np.ndarray:
+            v = x - origin
+            difference = (theta[0] @ v if len(theta) == 1 else (theta @ v)[slot]) - mapped
+            D = np.einsum("ij,ij->i", difference, difference)
+            doubtful = D.min() + rounding * (v @ v + furthest) >= D
+            if np.count_nonzero(doubtful) > 1:
+                near = np.flatnonzero(doubtful)
+                D[near] = self.pair_distances(np.repeat(x[None], len(near), axis=0), prototypes, near)
+            return D
 
-        return measure_under_several
+        return measure
 
     def maps(self, prototypes: PrototypeSet) -> np.ndarray:
         return prototypes.theta

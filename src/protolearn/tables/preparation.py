@@ -351,7 +351,9 @@ class Preparation(HasPage, TransformerMixin, BaseEstimator):
             low, high = V.min(axis=0), V.max(axis=0)
             offset, spread = low / 2 + high / 2, high / 2 - low / 2
         else:
-            offset, spread = V.mean(axis=0), V.std(axis=0)
+            # In units of a power of two, so that no square overflows or vanishes, and no digit changes.
+            unit = np.ldexp(1.0, np.frexp(np.abs(V).max(axis=0))[1] - 1)
+            offset, spread = unit * (V / unit).mean(axis=0), unit * (V / unit).std(axis=0)
         usable = np.isfinite(spread) & (spread > 0) & np.isfinite(1.0 / np.where(spread > 0, spread, 1.0))
         self.offset_ = np.where(hot, 0.0, offset)
         # Two rows of different levels differ in two features: the squared factor is half the squared distance wanted.
