@@ -16,7 +16,7 @@ import pytest
 from sklearn.datasets import dump_svmlight_file
 
 import protolearn
-from protolearn.cli import console, fit, references
+from protolearn.cli import console, fit, references, training
 from protolearn.cli.methods import METHODS
 from protolearn.estimators.tradeoff import TradeoffPoint, folds_of, smallest_within_one_error, walk_tradeoff
 from protolearn.tables import Preparation, read_table
@@ -461,3 +461,41 @@ def test_lines_of_a_narrow_terminal(monkeypatch):
     text = "As accurate as 9-NN within the noise of 60 test rows"
     assert console.wrapped(text, terminal).splitlines() == ["As accurate as 9-NN within the", "noise of 60 test rows"]
     assert console.wrapped(text, io.StringIO()) == text
+
+
+def test_the_number_of_prototypes_of_a_large_table_is_chosen_on_a_part(shop, monkeypatch, capsys):
+    monkeypatch.setattr(references, "REFERENCES", references.REFERENCES[:2])
+    monkeypatch.setattr(training, "_WALK_ROWS", 100)
+    seen = []
+
+    def watched(X, y, prepare, **more):
+        seen.append(len(y))
+        return folds_of(X, y, prepare, **more)
+
+    monkeypatch.setattr("protolearn.estimators.tradeoff.folds_of", watched)
+    assert run("fit", shop, "--target", "bought", "--method", "logm") == 0
+    assert "prototypes  cross-validated accuracy, on 100 of the rows" in capsys.readouterr().out
+    assert seen == [100]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "told"), [(0.2, "1 s"), (42.4, "42 s"), (130, "2 min"), (5000, "83 min"), (9000, "2.5 h")]
+)
+def test_time_left(seconds, told):
+    assert training._duration(seconds) == told
+
+
+def test_the_time_left_of_a_race():
+    """At most: nine candidates with one prototype a class, and four that grow to 3, 8 and 20."""
+    advanced = []
+    progress = type("Bar", (), {"advance": lambda self, amount=1.0, left="": advanced.append(left)})()
+    told = training._Race(progress, None)
+    row = {"candidate": "c", "prototypes": 1, "loss": 1.0, "accuracy": 0.5, "numbers": 3, "seconds": 2.0}
+    told(row)
+    assert advanced[-1] == f"at most about {training._duration(8 * 2 + 4 * 31 * 2)} left"
+    for count in (3, 8, 20):
+        told({**row, "prototypes": count, "seconds": 2.0 * count})
+    assert advanced[-1] == f"at most about {training._duration(8 * 2 + 3 * 31 * 2)} left"
+    limited = training._Race(progress, 10.0)
+    limited(row)
+    assert advanced[-1] == "at most about 10 s left"
