@@ -103,30 +103,13 @@ def _lightgbm(settings: dict[str, Any], seed: int) -> Any:
     return prepared(LGBMClassifier(random_state=seed, n_jobs=1, verbose=-1, **settings))
 
 
-class _CatBoost:
-    """CatBoost with the categories as they are."""
-
-    def __init__(self, settings: dict[str, Any], seed: int) -> None:
-        from catboost import CatBoostClassifier
-
-        self.model = CatBoostClassifier(
-            random_seed=seed, thread_count=1, verbose=0, allow_writing_files=False, **settings
-        )
-
-    def fit(self, X: pd.DataFrame, y: np.ndarray) -> _CatBoost:
-        self.model.fit(X, y, cat_features=[name for name in X if not pd.api.types.is_numeric_dtype(X[name])])
-        self.classes_ = np.asarray(self.model.classes_)
-        return self
-
-    def predict(self, X: pd.DataFrame) -> np.ndarray:
-        return self.model.predict(X).ravel()
-
-    def predict_proba(self, X: pd.DataFrame) -> np.ndarray:
-        return self.model.predict_proba(X)
-
-
 def _catboost(settings: dict[str, Any], seed: int) -> Any:
-    return _CatBoost(settings, seed)
+    from catboost import CatBoostClassifier
+
+    settings = {"iterations": 200, **settings}
+    return prepared(
+        CatBoostClassifier(random_seed=seed, thread_count=1, verbose=0, allow_writing_files=False, **settings)
+    )
 
 
 def _ebm(settings: dict[str, Any], seed: int) -> Any:
@@ -205,7 +188,6 @@ METHODS = (
             "learning_rate": np.logspace(-2, -0.5, 30).tolist(), "depth": [4, 6, 8], "iterations": [100, 200, 400],
             "l2_leaf_reg": [1, 3, 10],
         },
-        {"iterations": 400},
         package="catboost",
     ),
     Method("EBM", _ebm, package="interpret-core"),
@@ -260,7 +242,7 @@ def numbers_of(model: Any) -> int:
 def bytes_of(model: Any) -> int:
     """Four bytes a number of a prototype model, else the length of the pickle."""
     numbers = numbers_of(model)
-    return 4 * numbers if numbers else len(pickle.dumps(getattr(model, "model", model)))
+    return 4 * numbers if numbers else len(pickle.dumps(model))
 
 
 def outcome(
@@ -275,7 +257,7 @@ def outcome(
         model = method.make(by_accuracy, seed).fit(X, y)
         surer = model if by_loss == by_accuracy else method.make(by_loss, seed).fit(X, y)
         seconds = time.process_time() - began
-        predicted = np.asarray(model.predict(X_test)).astype(str)
+        predicted = np.asarray(model.predict(X_test)).astype(str).ravel()
         microseconds = min(_timed(model, X_test) for _ in range(3))
         P = probabilities(surer, X_test, classes)
     found = {
@@ -323,7 +305,7 @@ def _tuned(
         for train, test in folds:
             try:
                 model = method.make(settings, seed).fit(X.iloc[train], y[train])
-                right += float(np.mean(np.asarray(model.predict(X.iloc[test])).astype(str) == y[test]))
+                right += float(np.mean(np.asarray(model.predict(X.iloc[test])).astype(str).ravel() == y[test]))
                 P = probabilities(model, X.iloc[test], classes)
             except ValueError:
                 # A configuration that these rows do not allow, such as more neighbours than rows.
