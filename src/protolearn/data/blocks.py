@@ -151,4 +151,5 @@ def is_large(X: Any) -> bool:
 
 def is_dask(X: Any) -> bool:
     """Whether X is a dask array, data frame or column; dask itself need not be there to ask."""
-    return type(X).__module__.split(".")[0] == "dask" and hasattr(X, "__dask_graph__")
+    # Before 2025 data frames came from the package dask_expr.
+    return type(X).__module__.split(".")[0] in ("dask", "dask_expr") and hasattr(X, "__dask_graph__")
