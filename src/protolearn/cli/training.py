@@ -265,7 +265,7 @@ class Named:
         from sklearn.metrics import accuracy_score, balanced_accuracy_score
 
         from protolearn.auto.search import stratified_part
-        from protolearn.estimators.tradeoff import COUNTS, above, folds_of, smallest_within_one_error, walk_tradeoff
+        from protolearn.estimators.tradeoff import COUNTS, folds_of, smallest_within_one_error, walk_tradeoff
 
         codes = np.unique(data.y, return_inverse=True)[1]
         part = stratified_part(codes, _WALK_ROWS, np.random.RandomState(self.options.seed))
@@ -289,7 +289,7 @@ class Named:
                 raise JobError(_NOTHING) from None
             note("interrupted: learning with the best number of prototypes until then, and saving.")
         chosen = smallest_within_one_error(self.tradeoff)
-        self.ended_rising = len(self.tradeoff) > 1 and above(self.tradeoff[-1], self.tradeoff[-2])
+        self.ended_rising = len(self.tradeoff) > 1 and chosen is self.tradeoff[-1]
         print(f"Taken: {chosen.per_class} a class.")
         self.classifier.set_params(n_prototypes=chosen.per_class)
         return interrupted
