@@ -17,6 +17,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from protolearn import AutoPrototypes
+from protolearn.auto import automatic
 from protolearn.auto import race as races
 from protolearn.auto import search as searches
 
@@ -97,6 +98,15 @@ def test_a_budget_of_bytes_is_kept(halves):
         AutoPrototypes(max_bytes=40).fit(X, y)
 
 
+def test_a_budget_of_bytes_is_kept_where_all_rows_would_give_more_numbers(halves, monkeypatch):
+    X, _, y, _ = halves
+    refitted = automatic.refitted
+    monkeypatch.setattr(automatic, "CANDIDATES", automatic.CANDIDATES[:1])
+    monkeypatch.setattr(automatic, "refitted", lambda candidate, count, problem: refitted(candidate, 9, problem))
+    assert AutoPrototypes(cv=2, random_state=0).fit(X, y).size_bytes_ > 2000
+    assert AutoPrototypes(max_bytes=800, cv=2, random_state=0).fit(X, y).size_bytes_ <= 800
+
+
 def test_raw_tables():
     rng = np.random.default_rng(0)
     n = 300
@@ -162,6 +172,18 @@ def test_ctrl_c_gives_the_best_so_far(halves):
     assert threading.current_thread() is threading.main_thread()
     with pytest.warns(UserWarning, match="Ctrl-C ended the race"):
         model = AutoPrototypes(random_state=0, callback=stop).fit(X, y)
+    assert model.score(X, y) > 0.9
+
+
+def test_ctrl_c_in_the_last_fits_keeps_those_of_the_race(halves, monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    X, _, y, _ = halves
+    monkeypatch.setattr(automatic, "CANDIDATES", automatic.CANDIDATES[:2])
+    monkeypatch.setattr(automatic, "refitted", interrupted)
+    with pytest.warns(UserWarning, match="Ctrl-C ended the race"):
+        model = AutoPrototypes(cv=2, random_state=0).fit(X, y)
     assert model.score(X, y) > 0.9
 
 

@@ -19,7 +19,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from protolearn.auto.candidates import BY_NAME, CANDIDATES, preparation_steps
-from protolearn.auto.choice import choose
+from protolearn.auto.choice import KnownPredictions, choose
 from protolearn.auto.race import Budget, Entry, Problem, numbers_of, refitted, set_log_proba
 from protolearn.auto.rows import row_classifier_of_sets
 from protolearn.auto.search import BYTES, Search, Told, row_of
@@ -265,12 +265,10 @@ class AutoPrototypes(HasPage, ClassifierMixin, BaseEstimator):
         total = sum(chosen.values())
         order = sorted(chosen, key=lambda j: (-chosen[j], entries[j].loss))
         self._chosen = [(entries[j].candidate.name, entries[j].count, entries[j].temperature) for j in order]
-        self.estimators_ = []
-        for entry in (entries[j] for j in order):
-            fitted = entry.fitted
-            if refit and not problem.budget.over:
-                fitted = refitted(entry.candidate, entry.count, problem)
-            self.estimators_.append(with_labels(fitted, self.classes_))
+        fitted = [entries[j].fitted for j in order]
+        if refit and not problem.budget.over:
+            fitted = self._refitted([entries[j] for j in order], problem) or fitted
+        self.estimators_ = [with_labels(one, self.classes_) for one in fitted]
         self.shares_ = np.array([chosen[j] / total for j in order])
         self.temperatures_ = np.array([entries[j].temperature for j in order])
         # With one prototype a class the sum over the prototypes of a class is the nearest.
@@ -279,6 +277,18 @@ class AutoPrototypes(HasPage, ClassifierMixin, BaseEstimator):
         rows = [row_of(entry, problem) | {"share": chosen.get(j, 0) / total} for j, entry in enumerate(entries)]
         rows.sort(key=lambda row: (-row["folds"], row["loss"]))
         self.cv_results_ = {name: [row[name] for row in rows] for name in rows[0]}
+
+    def _refitted(self, entries: list[Entry], problem: Problem) -> list[Pipeline] | None:
+        """The sets learned from all rows; None where that was ended early, or takes more than max_bytes."""
+        try:
+            found = [refitted(entry.candidate, entry.count, problem) for entry in entries]
+        except KeyboardInterrupt:
+            problem.budget.ended = "Ctrl-C"
+        if problem.budget.over:
+            return None
+        # All rows may give rare classes and bins more numbers than the folds gave them.
+        within = self.max_bytes is None or BYTES * sum(map(numbers_of, found)) <= self.max_bytes
+        return found if within else None
 
     def _refit(self, other: AutoPrototypes, X: Any, y: Any) -> AutoPrototypes:
         """Take what another fit chose, and learn the same sets from other rows."""
@@ -411,27 +421,6 @@ class AutoPrototypes(HasPage, ClassifierMixin, BaseEstimator):
         tags.input_tags.categorical = True
         tags.input_tags.string = True
         return tags
-
-
-class KnownPredictions(ClassifierMixin, BaseEstimator):
-    """Probabilities that are known already, as the classifier that a scorer asks: a row is a number of theirs."""
-
-    def __init__(self, probabilities: np.ndarray, classes: np.ndarray) -> None:
-        self.probabilities = probabilities
-        self.classes = classes
-
-    @property
-    def classes_(self) -> np.ndarray:
-        """The classes."""
-        return self.classes
-
-    def predict_proba(self, rows: np.ndarray) -> np.ndarray:
-        """The probabilities of some rows."""
-        return self.probabilities[rows[:, 0]]
-
-    def predict(self, rows: np.ndarray) -> np.ndarray:
-        """Their most probable classes."""
-        return self.classes[self.predict_proba(rows).argmax(axis=1)]
 
 
 def with_labels(pipeline: Pipeline, classes: np.ndarray) -> Pipeline:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
 
 from protolearn.auto.race import Entry
 from protolearn.losses.temperature import LEAST_LOG
@@ -55,3 +56,24 @@ def choose(entries: Sequence[Entry], members: int, loss: Loss, most_numbers: flo
         chosen[j] = chosen.get(j, 0) + 1
         total += np.exp(entries[j].log_proba)
     return chosen
+
+
+class KnownPredictions(ClassifierMixin, BaseEstimator):
+    """Probabilities that are known already, as the classifier that a scorer asks: a row is a number of theirs."""
+
+    def __init__(self, probabilities: np.ndarray, classes: np.ndarray) -> None:
+        self.probabilities = probabilities
+        self.classes = classes
+
+    @property
+    def classes_(self) -> np.ndarray:
+        """The classes."""
+        return self.classes
+
+    def predict_proba(self, rows: np.ndarray) -> np.ndarray:
+        """The probabilities of some rows."""
+        return self.probabilities[rows[:, 0]]
+
+    def predict(self, rows: np.ndarray) -> np.ndarray:
+        """Their most probable classes."""
+        return self.classes[self.predict_proba(rows).argmax(axis=1)]

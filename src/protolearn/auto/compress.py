@@ -142,6 +142,8 @@ def compress(
     )
     kept = small
     small = AutoPrototypes(max_bytes=max_bytes, random_state=seed)._refit(kept, X, labels)
+    if max_bytes is not None and small.size_bytes_ > max_bytes:
+        small = kept
     small.compression_ = Compression(*sides, len(held), judge.within, _verdict(sides, len(held), judge, given_labels))
     if verbose:
         print(small.compression_)
