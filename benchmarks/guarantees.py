@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import argparse
 import csv
-import json
 import subprocess
 import sys
 import tempfile
 import time
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -34,12 +34,12 @@ from protolearn import (
     LGMLVQ,
     LOGM,
     LPD,
+    LVQ1,
     MCE,
     RSLVQ,
     SNPC,
     HartCondensing,
     LaMaLVQ,
-    LVQ1,
     MixtGauss,
     NearestPrototype,
     save,
@@ -50,7 +50,7 @@ from protolearn.explain.inputs import Inputs
 from reproduction.datasets import load
 
 TABLES = ("pima", "heart", "wdbc", "glass", "sonar", "vehicle", "segment", "ionosphere", "wine", "phoneme")
-_SHORT = {"max_iter": 15, "random_state": 0}
+_SHORT = {"max_iter": 10, "random_state": 0}
 CLASSIFIERS = {
     "NearestPrototype": NearestPrototype(3, random_state=0),
     "LVQ1": LVQ1(3, **_SHORT),
@@ -74,14 +74,14 @@ CLASSIFIERS = {
 
 
 def fitted(name: str, table: str, rows: int) -> tuple[Any, np.ndarray]:
-    """A pipeline fitted on half of a table, and rows of the other half."""
+    """A pipeline fitted on half of a table (at most 500 rows), and rows of the other half."""
     data = load(table)
     X, X_test, y, _ = train_test_split(
         np.asarray(data.X, dtype=np.float64), data.y, test_size=0.5, random_state=0, stratify=data.y
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model = make_pipeline(StandardScaler(), clone(CLASSIFIERS[name])).fit(X[:3000], y[:3000])
+        model = make_pipeline(StandardScaler(), clone(CLASSIFIERS[name])).fit(X[:500], y[:500])
     return model, X_test[:rows]
 
 
@@ -138,18 +138,15 @@ class Attack:
         return steps
 
 
-def attacks(options: argparse.Namespace) -> list[dict[str, Any]]:
+def attacks(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
     """One row for each table, classifier and norm."""
-    found = []
     for table in options.tables:
         for name in options.classifiers:
             model, X = fitted(name, table, options.rows)
             for norm in (2, np.inf):
                 # A linear programme for each row of several prototypes takes some milliseconds.
                 rows = X if norm == 2 else X[: options.rows_of_maximum_norm]
-                found.append({"table": table, "classifier": name} | attacked(model, rows, norm, options.tries))
-                print(found[-1], file=sys.stderr, flush=True)
-    return found
+                yield {"table": table, "classifier": name} | attacked(model, rows, norm, options.tries)
 
 
 def attacked(model: Any, X: np.ndarray, norm: float, tries: int) -> dict[str, Any]:
@@ -204,17 +201,14 @@ def nearest_change(
     return best
 
 
-def counterfactuals(options: argparse.Namespace) -> list[dict[str, Any]]:
+def counterfactuals(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
     """One row for each table and classifier: tries with limits drawn at random."""
-    found = []
     random = np.random.default_rng(0)
     each = -(-options.total // (len(options.tables) * len(options.classifiers)))
     for table in options.tables:
         for name in options.classifiers:
             model, X = fitted(name, table, options.rows)
-            found.append({"table": table, "classifier": name} | asked(model, X, each, random))
-            print(found[-1], file=sys.stderr, flush=True)
-    return found
+            yield {"table": table, "classifier": name} | asked(model, X, each, random)
 
 
 def asked(model: Any, X: np.ndarray, tries: int, random: np.random.Generator) -> dict[str, Any]:
@@ -259,9 +253,8 @@ def asked(model: Any, X: np.ndarray, tries: int, random: np.random.Generator) ->
     }
 
 
-def accuracy(options: argparse.Namespace) -> list[dict[str, Any]]:
+def accuracy(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
     """Certified accuracy in the maximum norm, columns scaled to 0 to 1 by the training set; means over splits."""
-    found = []
     for table, radius in (("breast", 0.3), ("pima", 0.05)):
         data = load(table)
         for name, model in {
@@ -279,7 +272,7 @@ def accuracy(options: argparse.Namespace) -> list[dict[str, Any]]:
                 Z = scaler.transform(X_test)
                 errors.append(1.0 - learned.score(Z, y_test))
                 uncertified.append(1.0 - float(certified_accuracy(learned, Z, y_test, radius, "inf")))
-            found.append(
+            yield (
                 {
                     "table": table,
                     "radius": radius,
@@ -291,13 +284,10 @@ def accuracy(options: argparse.Namespace) -> list[dict[str, Any]]:
                     "certified_error_spread": round(100 * float(np.std(uncertified)), 1),
                 }
             )
-            print(found[-1], file=sys.stderr, flush=True)
-    return found
 
 
-def peers(options: argparse.Namespace) -> list[dict[str, Any]]:
-    """Counterfactuals of DiCE and ceml beside ours, of the same prototypes, in the standardised columns of two tables."""
-    found = []
+def peers(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    """Counterfactuals of DiCE and ceml beside ours, of the same prototypes, in standardised columns."""
     worker = Path(__file__).parent / "elsewhere" / "counterfactuals.py"
     for table in ("pima", "wdbc"):
         data = load(table)
@@ -312,7 +302,7 @@ def peers(options: argparse.Namespace) -> list[dict[str, Any]]:
             answers.append(np.asarray(counterfactual(model, row).row, dtype=float))
             seconds.append(time.process_time() - begin)
         ours = np.array(answers)
-        found.append(judged(table, "protolearn", model, M, rows, labels, ours, seconds, Z))
+        yield judged(table, "protolearn", model, M, rows, labels, ours, seconds, Z)
         with tempfile.TemporaryDirectory() as folder:
             path, out = Path(folder, "problem.npz"), Path(folder, "found.npz")
             np.savez(
@@ -325,13 +315,8 @@ def peers(options: argparse.Namespace) -> list[dict[str, Any]]:
                     continue
                 subprocess.run([python, str(worker), library, str(path), str(out)], check=True)
                 with np.load(out) as stored:
-                    theirs = judged(
-                        table, library, model, M, rows, labels, stored["found"], stored["seconds"].tolist(), Z
-                    )
-                found.append(theirs)
-        for row in found[-3:]:
-            print(json.dumps(row), file=sys.stderr, flush=True)
-    return found
+                    answers, seconds = stored["found"], stored["seconds"].tolist()
+                yield judged(table, library, model, M, rows, labels, answers, seconds, Z)
 
 
 def judged(
@@ -381,10 +366,15 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--ceml", help="a Python that has ceml")
     parser.add_argument("--out", type=Path, default=Path("benchmark-results"))
     options = parser.parse_args(arguments)
-    rows = PARTS[options.part](options)
     options.out.mkdir(parents=True, exist_ok=True)
     with open(options.out / f"guarantees-{options.part}.csv", "w", newline="") as file:
-        writer = csv.DictWriter(file, list(rows[0]))
-        writer.writeheader()
-        writer.writerows(rows)
+        writer = None
+        for row in PARTS[options.part](options):
+            if writer is None:
+                writer = csv.DictWriter(file, list(row))
+                writer.writeheader()
+            writer.writerow(row)
+            # Whoever interrupts keeps what is measured.
+            file.flush()
+            print(row, file=sys.stderr, flush=True)
     return 0

@@ -57,17 +57,21 @@ def by_ceml(problem):
     from ceml.sklearn import generate_counterfactual
     from sklearn_lvq import GmlvqModel
 
-    model = GmlvqModel(prototypes_per_class=1, max_iter=1)
+    # Its own fit stops at SciPy 1.11; what a fit would set is the model that is given.
+    model = GmlvqModel(prototypes_per_class=1)
     classes = np.unique(problem["y"])
-    model.fit(problem["X"], np.searchsorted(classes, problem["y"]))
     order = np.argsort(problem["L"], kind="stable")
+    model.classes_ = np.arange(len(classes))
     model.w_, model.c_w_ = problem["W"][order], np.searchsorted(classes, problem["L"][order])
     model.omega_ = problem["omega"]
+    model.nb_features = problem["W"].shape[1]
     labels = dict(zip(map(bytes, problem["rows"]), np.searchsorted(classes, problem["labels"]), strict=True))
 
     def answer(row):
         target = 1 - int(labels[bytes(row)])
-        return np.asarray(generate_counterfactual(model, row, y_target=target, regularization="l2", return_as_dict=False)[0])
+        return np.asarray(
+            generate_counterfactual(model, row, y_target=target, regularization="l2", return_as_dict=False)[0]
+        )
 
     return answer
 

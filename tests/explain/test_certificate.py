@@ -230,7 +230,7 @@ def test_what_has_no_certificate_says_why(model, message, blobs):
     model.fit(X, y)
     if message is None:
         model.estimators_ = [model.best_estimator_] * 2
-        message = "averages the probabilities of 2 prototype sets"
+        message = "fit it with members=1"
     with pytest.raises(ValueError, match=message):
         certified_radius(model, X)
 

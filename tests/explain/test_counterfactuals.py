@@ -326,7 +326,7 @@ def test_nothing_within_the_limits_is_said_plainly(blobs):
         model, X[0], ranges=tight | {"x1": (X[0, 1], X[0, 1] + 1e-6)}, to=(model.predict(X[:1])[0] + 1) % 3
     )
     assert "gets class" in str(one)
-    assert "when only x1 change" in str(one)
+    assert "when only x1 changes" in str(one)
     assert counterfactual(model, X[0], ranges=tight, count=3)[0].reason
 
 

@@ -140,17 +140,26 @@ def test_what_is_said_to_change_the_decision_does(model, blobs):
         assert {part.column for part in why.contributions} == set("abcd")
         for part in why.contributions:
             np.testing.assert_allclose(part.value, row[part.column].iloc[0])
-        for changes in [why.smallest_change, *([change] for change in why.single_changes)]:
-            if not changes:
-                continue
+        for change in why.single_changes:
             reached += 1
+            assert frame[change.column].min() - 1e-9 <= change.border <= frame[change.column].max() + 1e-9
             for factor, flips in ((1 - 1e-4, False), (1 + BEYOND, True)):
                 other = row.copy()
-                for change in changes:
-                    other[change.column] = change.value + factor * (change.border - change.value)
+                other[change.column] = change.value + factor * (change.border - change.value)
                 decision = model.predict(other)[0]
                 assert (decision != why.prediction) == flips
-                assert not flips or decision == changes[0].leads_to
+                assert not flips or decision == change.leads_to
+        if why.smallest_change:
+            reached += 1
+            other = row.copy()
+            for change in why.smallest_change:
+                other[change.column] = change.border
+            assert model.predict(other)[0] == why.smallest_change[0].leads_to != why.prediction
+            assert (other >= frame.min() - 1e-9).all(axis=None)
+            assert (other <= frame.max() + 1e-9).all(axis=None)
+        assert why.outside == []
+        corner = row + 0.999 * why.radius * (frame.max() - frame.min()) * np.array([1, -1, 1, -1])
+        assert model.predict(corner)[0] == why.prediction
     assert reached > 20
     np.testing.assert_allclose(certainty(model, some), [why.certainty for why in explain(model, some)], atol=1e-9)
 
@@ -194,6 +203,24 @@ def test_a_missing_value_is_not_changed(table):
     assert "age" not in {change.column for change in why.single_changes + why.smallest_change}
 
 
+def test_what_lies_outside_the_training_set_is_named_and_cases_are_where_the_model_knows_them(blobs):
+    X, y = blobs
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    model = make_pipeline(StandardScaler(), LOGM(2, random_state=0, max_iter=20)).fit(frame, y)
+    row = frame.iloc[[3]].assign(b=99.0)
+    why = explain(model, row)[0]
+    assert [(one.column, one.value) for one in why.outside] == [("b", 99.0)]
+    np.testing.assert_allclose([why.outside[0].low, why.outside[0].high], [X[:, 1].min(), X[:, 1].max()])
+    model[-1].prototype_cases_ = np.arange(100, 106)
+    why = explain(model, row)[0]
+    assert (why.own_case, why.rival_case) == (100 + why.prototype, 100 + why.rival)
+    model[-1].prototype_cases_ = None
+    del model[-1].data_min_
+    why = explain(model, row)[0]
+    assert (why.own_case, why.radius, why.outside) == (None, None, [])
+    assert why.smallest_change
+
+
 def test_behind_other_steps_the_features_are_those_of_the_classifier(blobs):
     model = make_pipeline(LMNN(n_components=2, max_iter=30), LOGM(random_state=0)).fit(*blobs)
     why = explain(model, blobs[0][:1])[0]
@@ -208,7 +235,7 @@ def test_a_border_held_by_a_third_prototype_of_the_own_class():
     why = explain(model, row)[0]
     other = row.copy()
     for change in why.smallest_change:
-        other[0, int(change.column[1])] += (1 + BEYOND) * (change.border - change.value)
+        other[0, int(change.column[1])] = change.border
     assert model.predict(other)[0] == 1
 
 

@@ -16,7 +16,7 @@ from sklearn.preprocessing import StandardScaler
 
 from protolearn import GMLVQ, GRLVQ, LGMLVQ, LOGM, LPD, HartCondensing, MixtGauss
 from protolearn import report as look
-from protolearn.explain import certainty
+from protolearn.explain import certainty, certified_accuracy
 from protolearn.explain.rejection import rejection_curve
 from protolearn.report.fitted import fitted_model, image_shape_of, plain
 from protolearn.report.metric_plots import relevances_of
@@ -52,6 +52,7 @@ PLOTS = {
     "embedding": lambda model, X, y, ax: look.plot_embedding(model, X, y, ax=ax),
     "confusion": lambda model, X, y, ax: look.plot_confusion(model, X, y, ax=ax),
     "rejection": lambda model, X, y, ax: look.plot_rejection(model, X, y, ax=ax),
+    "certified accuracy": lambda model, X, y, ax: look.plot_certified_accuracy(model, X, y, scale=None, ax=ax),
 }
 MODELS = [
     LOGM(max_iter=2),
@@ -237,6 +238,18 @@ def test_rejection_curve_by_hand():
     np.testing.assert_allclose(curve.threshold, [0.1, 0.5, 0.9])
     with pytest.raises(ValueError, match="same length"):
         rejection_curve([0.1], [True, False])
+
+
+def test_certified_accuracy_begins_at_the_accuracy_and_is_that_of_its_function(flowers):
+    X, y = flowers
+    model = LOGM(random_state=0).fit(X, y)
+    line = look.plot_certified_accuracy(model, X, y, norm=2, scale=None).lines[0]
+    assert line.get_ydata()[0] == pytest.approx(100 * model.score(X, y))
+    levels = line.get_xdata()[1::20]
+    found = certified_accuracy(model, X, y, levels)
+    np.testing.assert_allclose(line.get_ydata()[1::20], 100 * found)
+    with pytest.raises(ValueError, match="right on none of these rows"):
+        look.plot_certified_accuracy(model, X, y + 1 if y.dtype.kind == "i" else np.full(len(y), "none"))
 
 
 def test_rejection_begins_at_the_accuracy(flowers):

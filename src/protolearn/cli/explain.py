@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from math import isinf
 from typing import TYPE_CHECKING, Any
 
 from protolearn.cli import UsageError
@@ -11,7 +12,7 @@ from protolearn.cli.console import emphasised, notes, table
 from protolearn.cli.inputs import add_reading, load_model, rows_for
 
 if TYPE_CHECKING:
-    from protolearn.explain import Explanation
+    from protolearn.explain import Counterfactual, Explanation
 
 _MOST_COLUMNS = 12
 _MOST_CHANGES = 6
@@ -30,6 +31,16 @@ def add(commands: argparse._SubParsersAction) -> None:
     command.add_argument(
         "--row", type=int, action="append", metavar="N", help="which row, the first is 1 (default 1; repeatable)"
     )
+    wanted = command.add_argument_group("the nearest row that gets another class, within these limits")
+    wanted.add_argument("--to", metavar="CLASS", help="the class wanted; by default the nearest other one")
+    for name, what in (
+        ("--fixed", "that do not change"),
+        ("--only-up", "that may only grow"),
+        ("--only-down", "that may only fall"),
+    ):
+        wanted.add_argument(name, default="", metavar="COLUMNS", help=f"columns {what}: a,b,c")
+    wanted.add_argument("--fewest", action="store_true", help="change as few columns as possible")
+    wanted.add_argument("--answers", type=int, metavar="N", help="so many different rows (default 1)")
     command.add_argument("--json", action="store_true", help="everything as JSON, one object a row")
     add_reading(command)
     command.set_defaults(run=run)
@@ -47,13 +58,43 @@ def run(options: argparse.Namespace) -> int:
         from protolearn.explain import explain
 
         indices = [number - 1 for number in wanted]
-        explanations = explain(model, rows.iloc[indices] if hasattr(rows, "iloc") else rows[indices])
+        explanations = explain(model, _some(rows, indices))
+        answers = [_answers(model, _some(rows, [k]), options) for k in indices]
     if options.json:
-        found = [{"row": number, **why.as_dict()} for number, why in zip(wanted, explanations, strict=True)]
+        found = [
+            {"row": number, **why.as_dict(), "counterfactuals": [one.as_dict() for one in some]}
+            for number, why, some in zip(wanted, explanations, answers, strict=True)
+        ]
         print(json.dumps(found[0] if len(found) == 1 else found, indent=1))
         return 0
-    print("\n\n".join(described(number, why) for number, why in zip(wanted, explanations, strict=True)))
+    texts = [described(number, why) for number, why in zip(wanted, explanations, strict=True)]
+    texts = ["\n".join([text, *map(_answered, some)]) for text, some in zip(texts, answers, strict=True)]
+    print("\n\n".join(texts))
     return 0
+
+
+def _some(rows: Any, indices: list[int]) -> Any:
+    return rows.iloc[indices] if hasattr(rows, "iloc") else rows[indices]
+
+
+def _answers(model: Any, row: Any, options: argparse.Namespace) -> list[Counterfactual]:
+    """What the limits of the command line ask for; nothing where it has none."""
+    names = {key: _names(getattr(options, key)) for key in ("fixed", "only_up", "only_down")}
+    if not (options.to or options.fewest or options.answers or any(names.values())):
+        return []
+    from protolearn.explain import counterfactual
+
+    known = [label for label in model.classes_ if str(label) == options.to]
+    to = None if options.to is None else (known or [options.to])[0]
+    return counterfactual(model, row, to=to, fewest=options.fewest, count=options.answers or 1, **names)
+
+
+def _names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def _answered(found: Counterfactual) -> str:
+    return str(found) if not found else f"Within these limits: {found}"
 
 
 def described(number: int, why: Explanation) -> str:
@@ -61,10 +102,15 @@ def described(number: int, why: Explanation) -> str:
     head = emphasised(f"Row {number}: {why.prediction}") + f", certainty {why.certainty:.2f} of 1"
     lines = [
         head,
-        f"  nearest prototype  no. {why.prototype + 1} ({why.prediction}), squared distance {why.distance:.4g}",
-        f"  nearest rival      no. {why.rival + 1} ({why.rival_label}), squared distance {why.rival_distance:.4g}",
-        "",
+        f"  nearest prototype  no. {why.prototype + 1} ({why.prediction}), squared distance {why.distance:.4g}"
+        + _case(why.own_case),
+        f"  nearest rival      no. {why.rival + 1} ({why.rival_label}), squared distance {why.rival_distance:.4g}"
+        + _case(why.rival_case),
     ]
+    for one in why.outside:
+        between = f"{short(one.low)} to {short(one.high)}"
+        lines.append(f"  outside the training set: {one.column} is {short(one.value)}, and was {between}")
+    lines.append("")
     shown = why.contributions[:_MOST_COLUMNS]
     largest = max(abs(part.contribution) for part in shown) or 1.0
     rows = [("column", "row", str(why.prediction), str(why.rival_label), "adds", "")]
@@ -82,25 +128,44 @@ def described(number: int, why: Explanation) -> str:
     return "\n".join([*lines, "", *_changes(why)])
 
 
+def _case(row: int | None) -> str:
+    return "" if row is None else f", most like row {row + 1} of the training set"
+
+
 def _changes(why: Explanation) -> list[str]:
+    lines = []
+    if why.radius is not None and why.radius > 0:
+        share = "however the numbers change" if isinf(why.radius) else _within(why.radius)
+        lines.append(f"Certain: the decision stays {share}.")
     if not why.smallest_change and not why.single_changes:
-        return ["No change of numbers or of one category alone leads to another decision."]
-    lines = ["Another decision needs"]
+        return [*lines, "No change within the training set's ranges leads to another decision."]
+    lines.append("Another decision needs")
     if why.smallest_change:
         shown = why.smallest_change[:_MOST_CHANGES]
         left = len(why.smallest_change) - len(shown)
-        steps = [f"{change.column} {short(change.value)} -> {short(change.border)}" for change in shown]
+        steps = [f"{change.column} {short(change.value)} -> {exact(change.border)}" for change in shown]
         steps += [f"{left} smaller changes"] if left else []
         lines.append(f"  the least, together: {', '.join(steps)}; then {shown[0].leads_to}")
     for change in why.single_changes[:_MOST_CHANGES]:
         lines.append(f"  or alone: {change.column} {_condition(change.value, change.border)}; then {change.leads_to}")
+    if not why.single_changes:
+        lines.append("  no single column alone would change it")
     return lines
+
+
+def _within(radius: float) -> str:
+    return f"while no number changes by more than {100 * radius:.2g} % of its range in the training set"
 
 
 def _condition(value: Any, border: Any) -> str:
     if isinstance(border, str) or isinstance(value, str | None):
         return f"{short(value)} -> {short(border)}"
     return f"{'above' if border > value else 'below'} {short(border)}"
+
+
+def exact(value: Any) -> str:
+    """A value as it must be typed."""
+    return f"{value:.10g}" if isinstance(value, int | float) and not isinstance(value, bool) else short(value)
 
 
 def short(value: Any) -> str:

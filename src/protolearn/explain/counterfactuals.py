@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -50,6 +50,12 @@ class Counterfactual:
     distance: float
     is_nearest: bool
     reason: str = ""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Everything as JSON has it, but the row."""
+        known = {"label": self.label, "before": self.before, "distance": self.distance if self else None}
+        changes = [asdict(change) for change in self.changes]
+        return known | {"changes": changes, "is_nearest": self.is_nearest, "reason": self.reason}
 
     def __bool__(self) -> bool:
         return not self.reason
@@ -386,7 +392,8 @@ class Question:
         where = " within the ranges of the data" if self.given_limits else ""
         columns = {self.inputs.column_of[j] for j in free} | {self.inputs.column_of[one.members[0]] for one in groups}
         less = len(columns) < len(self.inputs.columns)
-        what = "when only " + _listed([self.inputs.columns[j] for j in sorted(columns)]) + " change" if less else ""
+        change = "changes" if len(columns) == 1 else "change"
+        what = f"when only {_listed([self.inputs.columns[j] for j in sorted(columns)])} {change}" if less else ""
         if less and not columns:
             what = "when no column may change"
         wanted = "another class" if self.to is None else f"class {self.to!s}"

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from protolearn.core.prototypes import PrototypeSet
+from protolearn.data.containers import rows_of
 from protolearn.explain.border import Surroundings, forms
-from protolearn.explain.counterfactuals import Change
-from protolearn.explain.inputs import check_explainable
+from protolearn.explain.certificate import certified_radius
+from protolearn.explain.counterfactuals import Change, Counterfactual, Question
+from protolearn.explain.inputs import Inputs, check_explainable
 from protolearn.explain.measured import MeasuredSurroundings
 from protolearn.explain.sets import Found, OneSet, SetsOfPrototypes, first_changes, sets_of
 from protolearn.explain.units import Units, units_of
@@ -37,6 +40,16 @@ class Contribution:
 
 
 @dataclass(frozen=True)
+class Outside:
+    """A number outside the range of its column in the training set."""
+
+    column: str
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
 class Explanation:
     """A decision by the nearest prototype, in the columns and units of the table.
 
@@ -47,11 +60,16 @@ class Explanation:
     rival_label : the class of the rival
     distance, rival_distance : squared, in the learned metric
     contributions : one a column, largest first; their sum is rival_distance - distance
-    smallest_change : the numbers to change together for another decision, the shortest way in the learned metric to the
-        border between the two prototypes (under a metric with neither weights nor maps, the way to the rival); empty
-        where no change of numbers alone is enough
+    smallest_change : the values to change together for another decision, by `counterfactual`, within the ranges of the
+        training set where they are known (under a metric with neither weights nor maps, the way to the rival); empty
+        where no change is enough
     single_changes : columns of which each alone can change the decision, the smallest change first; a border is the
-        value of a number beyond which the decision changes, or another level of a category
+        value of a number beyond which the decision changes, within the range of the column in training where it is
+        known, or another level of a category
+    radius : the share of its range in training by which every number may change at once, and the decision stays; None
+        where it is not known (see `certified_radius`)
+    outside : numbers of the row that lie outside the range of their column in training
+    own_case, rival_case : the training rows nearest to prototype and rival, where the model knows them; the first is 0
     estimator : index in `estimators_` of the set that prototype and rival belong to, 0 where the model is one set
 
     Where several sets decide by the mean of their probabilities, the rival is of the second most probable class, and
@@ -71,11 +89,15 @@ class Explanation:
     contributions: list[Contribution]
     smallest_change: list[Change]
     single_changes: list[Change]
+    radius: float | None = None
+    outside: list[Outside] = field(default_factory=list)
+    own_case: int | None = None
+    rival_case: int | None = None
     estimator: int = 0
 
     def as_dict(self) -> dict[str, Any]:
-        """Everything as JSON has it."""
-        return asdict(self)
+        """Everything as JSON has it; an infinite radius is None."""
+        return asdict(self) | {"radius": None if self.radius == np.inf else self.radius}
 
 
 def explain(model: Any, rows: Any) -> list[Explanation]:
@@ -117,9 +139,10 @@ def explain(model: Any, rows: Any) -> list[Explanation]:
         raise ValueError("All prototypes are of one class; there is no decision to explain.")
     order = np.argsort(np.searchsorted(classifier.classes_, classifier.prototype_labels_), kind="stable")
     values = units.values(prototypes.positions)
+    limits = _Limits(model, units, rows)
     return [
-        _Decision(classifier, units, around, cell, int(code), values, order).explanation()
-        for around, cell, code in zip(_surroundings(Z, metric, prototypes), cells, codes, strict=True)
+        _Decision(classifier, units, around, cell, int(code), values, order, limits, row).explanation()
+        for row, (around, cell, code) in enumerate(zip(_surroundings(Z, metric, prototypes), cells, codes, strict=True))
     ]
 
 
@@ -159,6 +182,48 @@ def certainty(model: Any, rows: Any) -> np.ndarray:
     return relative
 
 
+class _Limits:
+    """What the model knows of its training set, and what follows for the rows: nothing where a step mixes columns."""
+
+    def __init__(self, model: Any, units: Units, rows: Any) -> None:
+        self.rows, self.inputs = rows, None
+        try:
+            inputs = Inputs.of(model)
+        except ValueError:
+            # A metric without weights and maps.
+            inputs = None
+        unknown = np.full(len(units.columns), np.nan)
+        self.low = self.high = unknown
+        if inputs is not None and inputs.columns == [str(name) for name in units.columns]:
+            self.inputs, self.low, self.high = inputs, inputs.data_min, inputs.data_max
+        self.middle, self.width = self.low / 2.0 + self.high / 2.0, self.high - self.low
+        self.is_known = self.inputs is not None and not np.isnan(self.low[self.inputs.is_number]).any()
+        self.radius = certified_radius(model, rows, "inf", scale="range") if self.is_known else None
+
+    def within(self, column: int, value: Any, border: float) -> bool:
+        """Whether a value may become another one: within the range of its column, or nearer to it."""
+        low, high = self.low[column], self.high[column]
+        return not (border < min(low, value) or border > max(high, value))
+
+    def outside(self, columns: list[str], cells: list[Any]) -> list[Outside]:
+        """The numbers of a row that are outside their ranges."""
+        return [
+            Outside(columns[j], value, float(self.low[j]), float(self.high[j]))
+            for j, value in enumerate(cells)
+            # Ranges behind a scaler are known but for rounding.
+            if isinstance(value, int | float) and abs(value - self.middle[j]) > (0.5 + 1e-9) * self.width[j]
+        ]
+
+    def counterfactual(self, row: int) -> Counterfactual | None:
+        """The nearest row of another class; None where the columns of the table are not known."""
+        if self.inputs is None:
+            return None
+        one = rows_of(self.rows if hasattr(self.rows, "shape") else np.asarray(self.rows), np.array([row]))
+        question = Question(self.inputs, one.toarray() if sparse.issparse(one) else one, None,
+                            (), (), (), "data", (), "data" if self.is_known else None)  # fmt: skip
+        return question.answer(question.free)
+
+
 class _Decision:
     """One row; every change that is returned does change the decision."""
 
@@ -171,9 +236,11 @@ class _Decision:
         code: int,
         values: list[list[Any]],
         order: np.ndarray,
+        limits: _Limits,
+        row: int,
     ) -> None:
         self.classifier, self.units, self.around, self.cells = classifier, units, around, cells
-        self.values, self.order = values, order
+        self.values, self.order, self.limits, self.row = values, order, limits, row
         self.is_own = around.prototypes.labels == code
         self.code = code
         present = np.array([cell is not None for cell in cells])
@@ -198,7 +265,15 @@ class _Decision:
             contributions=self.contributions(),
             smallest_change=self.smallest_change(),
             single_changes=self.single_changes(),
+            radius=None if self.limits.radius is None else float(self.limits.radius[self.row]),
+            outside=self.limits.outside(self.units.columns, self.cells),
+            own_case=self._case(self.own),
+            rival_case=self._case(self.rival),
         )
+
+    def _case(self, prototype: int) -> int | None:
+        cases = getattr(self.classifier, "prototype_cases_", None)
+        return None if cases is None else int(cases[self.order[prototype]])
 
     def contributions(self) -> list[Contribution]:
         by_feature = self.around.parts[self.rival] - self.around.parts[self.own]
@@ -216,6 +291,9 @@ class _Decision:
         ]
 
     def smallest_change(self) -> list[Change]:
+        found = self.limits.counterfactual(self.row)
+        if found is not None:
+            return found.changes
         free = self.movable
         if not len(free):
             return []
@@ -248,10 +326,11 @@ class _Decision:
             unit[feature] = 1.0
             ways = [(sign, self.around.first_change(sign * unit, self.is_own)) for sign in (1.0, -1.0)]
             steps = [(way[0], sign, way[1]) for sign, way in ways if way is not None]
-            if steps:
-                size, sign, prototype = min(steps)
-                label = self.label(self.around.prototypes.labels[prototype])
-                found.append((size, self._number(int(feature), sign * size, label)))
+            for size, sign, prototype in sorted(steps):
+                change = self._number(int(feature), sign * size, self.label(self.around.prototypes.labels[prototype]))
+                if self.limits.within(self.units.column_of[feature], change.value, change.border):
+                    found.append((size, change))
+                    break
         found += self._level_changes()
         return [change for _, change in sorted(found, key=lambda pair: pair[0])]
 

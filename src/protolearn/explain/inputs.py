@@ -14,7 +14,7 @@ from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, Stan
 
 from protolearn.estimators.prediction import NearestPrototypeMixin
 from protolearn.explain.cells import Cells
-from protolearn.export.folding import input_rows, plain_model
+from protolearn.export.folding import deciding_model, input_rows, plain_model
 from protolearn.tables.columns import column_arrays, is_frame, is_missing
 from protolearn.tables.preparation import Preparation
 
@@ -48,7 +48,7 @@ class Inputs:
     @classmethod
     def of(cls, model: Any) -> Inputs:
         """The inputs of a fitted classifier, or of a pipeline that ends in one; an error where no distance decides."""
-        model = deciding(model)
+        model = deciding_model(model)
         steps = [model]
         if isinstance(model, Pipeline):
             steps = [step for _, step in model.steps if step not in ("passthrough", None)]
@@ -148,18 +148,6 @@ class Inputs:
                 f"{len(self.columns)} columns; got an array of shape {found.shape}."
             )
         return found
-
-
-def deciding(model: Any) -> Any:
-    """The pipeline or classifier inside a search or an AutoPrototypes whose nearest prototype decides."""
-    while hasattr(model, "best_estimator_"):
-        if len(getattr(model, "estimators_", [0])) > 1 or any(getattr(model, "_soft", [])):
-            raise ValueError(
-                f"This {type(model).__name__} averages the probabilities of {len(model.estimators_)} prototype sets, "
-                "so no single distance decides; fit it with members=1 to explain and certify its decisions."
-            )
-        model = model.best_estimator_
-    return model
 
 
 def check_explainable(classifier: Any) -> None:
