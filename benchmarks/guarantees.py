@@ -327,7 +327,9 @@ def judged(
     answered = np.isfinite(found).all(axis=1)
     valid = np.zeros(len(rows), dtype=bool)
     valid[answered] = model.predict(found[answered]) != labels[answered]
-    inside = answered & ((found >= Z.min(axis=0) - 1e-6) & (found <= Z.max(axis=0) + 1e-6)).all(axis=1)
+    # A value that lies outside the ranges already may stay.
+    low, high = np.minimum(Z.min(axis=0), rows) - 1e-6, np.maximum(Z.max(axis=0), rows) + 1e-6
+    inside = answered & ((found >= low) & (found <= high)).all(axis=1)
     steps = found - rows
     distance = np.einsum("ij,jk,ik->i", steps, M, steps)
     changed = (np.abs(steps) > 1e-8).sum(axis=1)
