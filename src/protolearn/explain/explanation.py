@@ -291,9 +291,9 @@ class _Decision:
         ]
 
     def smallest_change(self) -> list[Change]:
-        found = self.limits.counterfactual(self.row)
-        if found is not None:
-            return found.changes
+        nearest = self.limits.counterfactual(self.row)
+        if nearest is not None:
+            return nearest.changes
         free = self.movable
         if not len(free):
             return []
