@@ -10,7 +10,6 @@ slope; "relative" is the same with the exponent 2.
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import softmax
 
 _LARGEST_SLOPE = float(np.finfo(np.float64).max)
 LINKS = ("difference", "relative_sigmoid", "relative", "power")
@@ -42,7 +41,8 @@ def class_probabilities(class_distances: np.ndarray, link: str, slope: float) ->
     # How far behind the nearest class, so that a large slope makes infinities of one sign only.
     behind = scores - scores.max(axis=1, keepdims=True)
     with np.errstate(over="ignore"):
-        return softmax(min(slope, _LARGEST_SLOPE) * behind, axis=1)
+        share = np.exp(min(slope, _LARGEST_SLOPE) * behind)
+    return share / share.sum(axis=1, keepdims=True)
 
 
 def _inverse_power(class_distances: np.ndarray, exponent: float) -> np.ndarray:

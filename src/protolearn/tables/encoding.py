@@ -252,17 +252,18 @@ class NormalScores(HasPage, OneToOneFeatureMixin, TransformerMixin, BaseEstimato
         encode : callable taking an ndarray of shape (n_features,) of float64, returning one of shape (n_features_out,)
         """
         check_is_fitted(self)
-        shares = self._shares(len(self.quantiles_))
-        upwards = [np.ascontiguousarray(quantiles) for quantiles in self.quantiles_.T]
-        mirrored = [-quantiles[::-1] for quantiles in upwards]
-        mean, scale, backwards = self.mean_, self.scale_, -shares[::-1]
+        quantiles, mean, scale = self.quantiles_, self.mean_, self.scale_
+        last, columns = len(quantiles) - 1, np.arange(quantiles.shape[1])
 
         def encode(x: np.ndarray) -> np.ndarray:
-            both = [
-                np.interp(value, up, shares) - np.interp(-value, down, backwards)
-                for value, up, down in zip(x.tolist(), upwards, mirrored, strict=True)
-            ]
-            return (np.clip(ndtri(np.array(both) / 2.0), -_LARGEST_SCORE, _LARGEST_SCORE) - mean) / scale
+            # All columns at once: a search in each by itself takes ten times as long.
+            below = np.maximum((quantiles <= x).sum(axis=0) - 1, 0)
+            above = np.minimum((quantiles < x).sum(axis=0), last)
+            start = quantiles[below, columns]
+            width = quantiles[above, columns] - start
+            between = below + (x - start) / np.where(width > 0, width, 1.0)
+            share = np.where(width > 0, between, 0.5 * (below + above)) / last
+            return (np.minimum(np.maximum(ndtri(share), -_LARGEST_SCORE), _LARGEST_SCORE) - mean) / scale
 
         return encode
 
