@@ -114,6 +114,9 @@ def test_no_better_than_the_largest_class_is_said():
     y = np.repeat([0, 1], [993, 7])
     told = verdict.verdict(y, lines(y, np.zeros_like(y), np.zeros_like(y)), [0, 1, 1], "", balanced=False)
     assert "NOT above always answering with the largest class" in told[1]
+    assert told[1].endswith("the columns may say little about the classes.")
+    told = verdict.verdict(y, lines(y, np.zeros_like(y), y), [0, 1, 1], "", balanced=False)
+    assert told[1].endswith("the largest class, beyond the noise.")
 
 
 @pytest.mark.parametrize(

@@ -151,9 +151,11 @@ def verdict(
             f"{_short(lines[best])} is more accurate, by {-ahead.points:.1f} points (noise +-{ahead.noise:.1f})."
         )
     if not (by_line[0].beyond and by_line[0].points > 0):
+        above = [difference(y, line.predicted, lines[0].predicted, balanced=balanced) for line in lines[1:-1]]
+        known = any(one.beyond and one.points > 0 for one in above)
         sentences.append(
-            f"In {measure} it is NOT above always answering with the largest class, beyond the noise: the columns may "
-            "say little about the classes."
+            f"In {measure} it is NOT above always answering with the largest class, beyond the noise"
+            + ("." if known else ": the columns may say little about the classes.")
         )
     if losing:
         sentences.append(remedy)
