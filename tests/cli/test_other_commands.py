@@ -63,6 +63,24 @@ def test_json_of_an_explanation(shop, capsys):
         assert "shop.csv has rows 1 to 300" in capsys.readouterr().err
 
 
+def test_sets_of_classes(shop, capsys):
+    frame = read_table(shop)
+    frame[: frame.height // 2].write_csv("learn.csv")
+    frame[frame.height // 2 :].write_csv("rest.csv")
+    assert run("fit", "learn.csv", "--target", "bought", "--method", "logm", "--prototypes", 1) == 0
+    capsys.readouterr()
+    assert run("predict", "model.json", "rest.csv", "--sets", 0.9) != 0
+    assert "--sets needs --calibrate FILE" in capsys.readouterr().err
+    calibrated = ("--sets", 0.9, "--calibrate", "rest.csv", "--target", "bought")
+    assert run("predict", "model.json", "rest.csv", *calibrated) == 0
+    found = [line.split(",")[2].split(" | ") for line in capsys.readouterr().out.splitlines()[1:]]
+    own = frame["bought"][frame.height // 2 :].to_list()
+    assert 0.9 <= sum(label in names for label, names in zip(own, found, strict=True)) / len(own) <= 0.95
+    with pytest.raises(SystemExit):
+        run("predict", "model.json", "rest.csv", "--sets", 1, *calibrated[2:])
+    assert "between 0 and 1" in capsys.readouterr().err
+
+
 def test_predicting_with_other_columns(shop, capsys):
     assert run("fit", shop, "--target", "bought", "--method", "logm", "--prototypes", 1) == 0
     capsys.readouterr()

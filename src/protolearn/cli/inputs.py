@@ -51,8 +51,8 @@ def load_model(path: str) -> Any:
     return load(path)
 
 
-def rows_for(model: Any, path: str, options: argparse.Namespace) -> Any:
-    """The rows of a table as a saved model takes them."""
+def frame_for(model: Any, path: str, options: argparse.Namespace) -> Any:
+    """A table whose texts and numbers are read as those of the training set were."""
     from protolearn.tables import Preparation
 
     first = first_step(model)
@@ -60,8 +60,12 @@ def rows_for(model: Any, path: str, options: argparse.Namespace) -> Any:
     texts = []
     if isinstance(first, Preparation):
         texts = [name for name, number in zip(first.column_names(), first.is_number_, strict=True) if not number]
-    frame = read(path, options, texts=texts, columns=names)
-    return plain_rows(model, frame, path)
+    return read(path, options, texts=texts, columns=names)
+
+
+def rows_for(model: Any, path: str, options: argparse.Namespace) -> Any:
+    """The rows of a table as a saved model takes them."""
+    return plain_rows(model, frame_for(model, path, options), path)
 
 
 def plain_rows(model: Any, frame: Any, path: str, *, texts: bool = False) -> Any:

@@ -5,12 +5,22 @@ from __future__ import annotations
 import argparse
 import csv
 import io
+import itertools
 import sys
 from typing import Any
 
 from protolearn.cli import UsageError
 from protolearn.cli.console import note, notes
-from protolearn.cli.inputs import add_reading, check_folder, first_step, load_model, rows_for
+from protolearn.cli.inputs import (
+    add_reading,
+    check_folder,
+    first_step,
+    frame_for,
+    load_model,
+    plain_rows,
+    rows_for,
+    split_target,
+)
 
 
 def add(commands: argparse._SubParsersAction) -> None:
@@ -27,6 +37,17 @@ def add(commands: argparse._SubParsersAction) -> None:
         metavar="THRESHOLD",
         help="mark rows whose certainty (d_rival - d_own) / (d_rival + d_own) is below it, 0 to 1",
     )
+    command.add_argument(
+        "--sets",
+        type=_coverage,
+        metavar="COVERAGE",
+        help="also the set of classes that holds the right one in this share of the rows, 0.9 for example; "
+        "needs --calibrate",
+    )
+    command.add_argument(
+        "--calibrate", metavar="FILE", help="a table that the model did not learn from, with its classes"
+    )
+    command.add_argument("--target", metavar="COLUMN", help="the column of --calibrate that holds the classes")
     command.add_argument("--out", metavar="FILE", help="write to a file instead of standard output")
     add_reading(command)
     command.set_defaults(run=run)
@@ -42,10 +63,19 @@ def _threshold(text: str) -> float:
     return value
 
 
+def _coverage(text: str) -> float:
+    value = _threshold(text)
+    if value in (0.0, 1.0):
+        raise argparse.ArgumentTypeError(f"give a number between 0 and 1, such as 0.9, not {text!r}")
+    return value
+
+
 def run(options: argparse.Namespace) -> int:
     """Print or write the predictions."""
     if options.out is not None:
         check_folder(options.out)
+    if options.sets is not None and options.calibrate is None:
+        raise UsageError("--sets needs --calibrate FILE: a table with classes that the model did not learn from.")
     model = load_model(options.model)
     if not hasattr(model, "predict"):
         raise UsageError(f"{options.model} holds a {type(model).__name__}, which does not classify.")
@@ -81,11 +111,24 @@ def _columns(model, rows, options: argparse.Namespace) -> tuple[dict[str, list],
         columns["certainty"] = [f"{value:.6f}" for value in values]
         columns["rejected"] = ["yes" if one else "no" for one in uncertain]
         rejected = int(uncertain.sum())
+    if options.sets is not None:
+        sets = _sets(model, options).predict_set(rows)
+        names = [str(no_formula(label)) for label in model.classes_.tolist()]
+        columns["set"] = [" | ".join(itertools.compress(names, one)) for one in sets]
     if options.proba:
         probabilities = model.predict_proba(rows)
         for label, values in zip(model.classes_.tolist(), probabilities.T, strict=True):
             columns[f"p_{label}"] = [f"{value:.6f}" for value in values]
     return columns, rejected
+
+
+def _sets(model: Any, options: argparse.Namespace) -> Any:
+    """The model with thresholds from the table of --calibrate."""
+    from protolearn.explain import ConformalClassifier
+
+    features, y = split_target(frame_for(model, options.calibrate, options), options.target, options.calibrate, drop=[])
+    rows = plain_rows(model, features, options.calibrate)
+    return ConformalClassifier(model, 1.0 - options.sets).calibrate(rows, y)
 
 
 def no_formula(label: Any) -> Any:

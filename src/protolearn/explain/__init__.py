@@ -1,11 +1,13 @@
 """Why a model decides as it does, and how sure that is: explanations, counterfactuals, certificates, in NumPy alone."""
 
 from protolearn.explain.certificate import certified_accuracy, certified_radius
+from protolearn.explain.conformal import ConformalClassifier
 from protolearn.explain.counterfactuals import Change, Counterfactual, counterfactual
 from protolearn.explain.explanation import Contribution, Explanation, certainty, explain
 
 __all__ = [
     "Change",
+    "ConformalClassifier",
     "Contribution",
     "Counterfactual",
     "Explanation",
