@@ -13,7 +13,7 @@ from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import get_scorer
 from sklearn.pipeline import Pipeline
-from sklearn.utils import column_or_1d
+from sklearn.utils import assert_all_finite, column_or_1d
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
@@ -213,6 +213,7 @@ class AutoPrototypes(HasPage, ClassifierMixin, BaseEstimator):
             del self.feature_names_in_
         X = X if hasattr(X, "columns") else np.asarray(X)
         y = column_or_1d(y, warn=True)
+        assert_all_finite(y, input_name="y")
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         if len(codes) != len(X):
