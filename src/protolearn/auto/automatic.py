@@ -99,8 +99,8 @@ class AutoPrototypes(HasPage, ClassifierMixin, BaseEstimator):
     >>> from sklearn.datasets import load_wine
     >>> from protolearn import AutoPrototypes
     >>> X, y = load_wine(return_X_y=True)
-    >>> model = AutoPrototypes(members=1, random_state=0).fit(X, y)
-    >>> model.score(X, y) > 0.97, model.n_numbers_ < X.size / 10
+    >>> model = AutoPrototypes(members=1, max_bytes=1000, random_state=0).fit(X, y)
+    >>> model.score(X, y) > 0.97, model.size_bytes_ <= 1000
     (True, True)
     """
 
