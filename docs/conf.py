@@ -52,6 +52,7 @@ sphinx_gallery_conf = {
     "remove_config_comments": True,
     "min_reported_time": 10,
     "show_memory": False,
+    "write_computation_times": False,
     "plot_gallery": "True",
     "abort_on_example_error": False,
     "only_warn_on_example_error": False,
