@@ -8,7 +8,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 import protolearn
-from protolearn import GLVQ, NearestPrototype
+from protolearn import GLVQ, LVQ1, NearestPrototype
 from protolearn.initializers import prototype_counts
 
 TAKES_IT = [
@@ -78,3 +78,10 @@ def test_weight_two_is_a_row_twice(islands, as_stored):
         as_stored(X.repeat(weight, axis=0)[shuffle]), y.repeat(weight)[shuffle]
     )
     np.testing.assert_allclose(once.prototypes_, repeated.prototypes_)
+
+
+@pytest.mark.parametrize("times", [1, 3])
+def test_classes_of_one_row_however_often_it_is_there_get_one_prototype(times):
+    X, y = np.random.default_rng(0).normal(size=(4, 2)), np.arange(4)
+    model = LVQ1(n_prototypes="auto", random_state=0).fit(np.repeat(X, times, axis=0), np.repeat(y, times))
+    assert model.prototype_labels_.tolist() == [0, 1, 2, 3]

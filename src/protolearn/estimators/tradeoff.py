@@ -139,9 +139,6 @@ def count_by_folds(classifier: Any, classes: np.ndarray, data: TrainingSet) -> i
     classes : labels of the class codes
     data : rows in memory; of many a stratified part
     """
-    largest = int(np.bincount(data.y).max())
-    if largest < 2:
-        return 1
     quiet = {"verbose": 0, "callback": None, "warm_start": False}
     known = classifier.get_params(deep=False)
     classifier = clone(classifier).set_params(**{name: value for name, value in quiet.items() if name in known})
@@ -150,7 +147,10 @@ def count_by_folds(classifier: Any, classes: np.ndarray, data: TrainingSet) -> i
     if len(y) > _MOST_ROWS:
         rows = np.sort(random.permutation(len(y))[:_MOST_ROWS])
         X, y, weight = X[rows], y[rows], weight[rows]
-    splitter = StratifiedKFold(max(min(_FOLDS, int(np.bincount(y).max())), 2), shuffle=True, random_state=random)
+    largest = int(np.bincount(y).max())
+    if largest < 2:
+        return 1
+    splitter = StratifiedKFold(min(_FOLDS, largest), shuffle=True, random_state=random)
     folds: list[Fold] = []
     with warnings.catch_warnings():
         # A class with fewer rows than folds is missing from some of them, which does no harm here.
