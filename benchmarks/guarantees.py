@@ -164,7 +164,10 @@ def attacked(model: Any, X: np.ndarray, norm: float, tries: int) -> dict[str, An
     ways += [np.where(lengths(steps, norm)[:, None] > 0, steps, ways[0])]
     ways += [attack.by_gradient(np.zeros_like(X)), attack.by_gradient(0.5 * ways[-1])]
     broken = sum(int(attack.changed(way).sum()) for way in ways)
-    nearest = nearest_change(model, inputs, X, labels, ways, norm)
+    nearest = nearest_change(model, X, labels, ways, norm)
+    # A cell may be met at a corner, which a search along the way passes by.
+    reached = model.predict(X + 1.0002 * steps) != labels
+    nearest = np.where(reached, np.minimum(nearest, 1.0002 * lengths(steps, norm)), nearest)
     known = np.isfinite(radius) & (radius > 0) & np.isfinite(nearest)
     share = np.minimum(radius[known] / nearest[known], 1.0)
     return {
@@ -180,9 +183,7 @@ def attacked(model: Any, X: np.ndarray, norm: float, tries: int) -> dict[str, An
     }
 
 
-def nearest_change(
-    model: Any, inputs: Inputs, X: np.ndarray, labels: np.ndarray, ways: list[np.ndarray], norm: float
-) -> np.ndarray:
+def nearest_change(model: Any, X: np.ndarray, labels: np.ndarray, ways: list[np.ndarray], norm: float) -> np.ndarray:
     """The nearest changed row along any of the ways: an upper bound of the exact distance."""
     best = np.full(len(X), np.inf)
     for way in ways[-8:]:
