@@ -27,7 +27,8 @@ PARAMETERS = {
         What prototypes stay inside, so that each could be a case. "data": the range that each feature has in the
         training set. Learning is that of the paper; at the end the prototypes are shrunk towards a point that is
         equally far from all of them, which moves no border between classes, or learn on inside where no such point
-        lies in the range. None: prototypes stay where the paper's learning leaves them, often outside.""",
+        lies in the range. None: prototypes stay where the paper's learning leaves them, often outside; so do those of
+        a stream (`partial_fit`), whose range is not known.""",
     "initial_weights": """{"auto", "ones", "inverse_std"}
         Where the weights of the features start (w): at 1, or at 1 / standard deviation of the feature in the class.
         "auto" takes the one that makes fewer errors when each training sample is classified by all others.""",

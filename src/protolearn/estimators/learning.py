@@ -220,7 +220,6 @@ class LearningClassifier(PrototypeBase):
         random: np.random.RandomState,
         *,
         validation: Samples | None = None,
-        stream: bool = False,
     ) -> Solution:
         """The solution with its prototypes inside the range of the data; learning goes on from where they were.
 
@@ -228,11 +227,8 @@ class LearningClassifier(PrototypeBase):
         tenth of the rate, for a loss steeper by as much as the distances between prototypes are shorter, at least
         four times: twice loses 0.2 points of accuracy more on the 28 sets where LOGM(4) needs it, 0.4 on GLVQ(2)'s 15.
         """
-        before, factor = (self._free_positions, self._slope_factor) if stream else (None, 1.0)
         self._free_positions, self._slope_factor = None, 1.0
-        # A stream that began in a file of an older version has no range.
-        known = hasattr(self, "data_min_") or not data.in_memory
-        if self.bounds is None or not self.learn_prototypes or not known:
+        if self.bounds is None or not self.learn_prototypes:
             return solution
         free = solution.prototypes
         box = self._range_of(data)
@@ -244,11 +240,7 @@ class LearningClassifier(PrototypeBase):
         if inside.exact or solution.interrupted or len(np.unique(free.labels)) < 2:
             return replace(solution, prototypes=start)
         self._slope_factor = max(inside.shrunk, _LEAST_STEEPER)
-        if before is not None and before.shape == free.positions.shape:
-            # A stream goes on inside too, from where the blocks before led.
-            start = confined(free.moved(self.prototypes_.astype(data.dtype), free.theta), box)
-            self._slope_factor = max(factor, _LEAST_STEEPER)
-        epochs = 1 if stream else -(-self.max_iter // 2)
+        epochs = -(-self.max_iter // 2)
         objective, plan = self._problem(loss, metric, start, data, random, max_iter=epochs, validation=validation)
         steeper = annealed(self._slope_factor, self.annealing, solution.n_steps)
         plan = replace(
@@ -294,7 +286,8 @@ class LearningClassifier(PrototypeBase):
         """Learn from one more block of a stream, in one pass.
 
         The first block sets the unit of the rates; a class that it lacks gets its prototypes from the first block that
-        has it. A "linear" schedule, which has no end to aim at, holds its first rate.
+        has it. A "linear" schedule, which has no end to aim at, holds its first rate. `bounds` do not hold the
+        prototypes of a stream, whose range is not known: they follow where the rows drift.
 
         Parameters
         ----------
@@ -329,7 +322,6 @@ class LearningClassifier(PrototypeBase):
             start = self._start(data, metric, self._stream_random)
             self._check_start(start, metric, data)
             self._steps, self._rates = 0, None
-            self._free_positions, self._slope_factor = None, 1.0
             self._scale, self._largest_distance = distance_scale(start, data, metric)
         else:
             start = self._with_new_classes(self._current_set(data, metric), data, metric)
@@ -338,7 +330,8 @@ class LearningClassifier(PrototypeBase):
             solution = self._solve(loss, metric, start, data, self._stream_random, max_iter=1, first_step=self._steps)
         else:
             solution = Solution(start, n_iter=1, n_steps=self._steps)
-        solution = self._kept_inside(solution, loss, metric, data, self._stream_random, stream=True)
+        # The range of a stream is not known while it runs: its prototypes are free, and follow a drift.
+        self._free_positions, self._slope_factor = None, 1.0
         self._store(solution, loss, metric, data.input_dtype)
         self.prototype_cases_ = None
         self._steps = max(solution.n_steps, self._steps + 1)
