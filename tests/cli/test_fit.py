@@ -16,7 +16,8 @@ import pytest
 from sklearn.datasets import dump_svmlight_file
 
 import protolearn
-from protolearn.cli import console, fit, references, training
+from protolearn.cli import UsageError, console, fit, references, training
+from protolearn.cli.inputs import renamed_classes, row_names
 from protolearn.cli.methods import METHODS
 from protolearn.estimators.tradeoff import TradeoffPoint, folds_of, smallest_within_one_error, walk_tradeoff
 from protolearn.tables import Preparation, read_table
@@ -299,11 +300,35 @@ def test_a_report_is_asked_for_with_what_it_needs(shop, monkeypatch, capsys):
     assert run("fit", shop, "--target", "bought", "--method", "logm", "--report", "r.html") == 0
     assert capsys.readouterr().out.splitlines()[-1] == asked["verdict"]
     model, train, y_train, test, y_test = asked["data"]
+    source, table = asked["source"], read_table(shop)
+    assert source.data == "shop"
+    assert source.command == "protolearn fit shop.csv --target bought --method logm --report r.html"
+    assert sorted([*source.train_rows, *source.test_rows]) == list(range(1, 301))
+    for names, rows, labels in ((source.train_rows, train, y_train), (source.test_rows, test, y_test)):
+        found = table[np.array(names) - 1]
+        assert found.select(rows.columns).equals(rows, null_equal=True)
+        assert [str(label) for label in found["bought"]] == [str(label) for label in labels]
     assert model.predict(test).shape == y_test.shape
     assert train.height == len(y_train) == 240
     assert set(asked["table"][0]) >= {"method", "accuracy", "numbers", "kilobytes", "microseconds"}
     assert {"prototypes", "accuracy", "spread"} <= set(asked["tradeoff"][0])
     assert asked["path"] == "r.html"
+
+
+def test_rows_are_named_and_classes_renamed():
+    frame = pl.DataFrame({"patient": ["P7", "P3"], "age": [70, 41]})
+    assert row_names(frame, "patient", "t.csv") == ["P7", "P3"]
+    assert row_names(frame, None, "t.csv") == [1, 2]
+    with pytest.raises(UsageError, match="has no column case to name its rows by; it has patient, age"):
+        row_names(frame, "case", "t.csv")
+    y = np.array([1, 2, 2])
+    assert renamed_classes(y, [], "sick", "t.csv") is y
+    assert renamed_classes(y, ["1=absent", "2=present"], "sick", "t.csv").tolist() == ["absent", "present", "present"]
+    assert renamed_classes(y, ["2=present"], "sick", "t.csv").tolist() == ["1", "present", "present"]
+    with pytest.raises(UsageError, match="a class of column sick of t.csv, which has 1, 2; not 3"):
+        renamed_classes(y, ["3=other"], "sick", "t.csv")
+    with pytest.raises(UsageError, match="two classes one name"):
+        renamed_classes(y, ["1=2"], "sick", "t.csv")
 
 
 def test_the_walk_stops_and_the_rule_of_one_standard_error(iris):

@@ -15,6 +15,7 @@ from sklearn.preprocessing import StandardScaler
 from protolearn import GMLVQ, LGMLVQ, LOGM, LPD, HartCondensing, MixtGauss
 from protolearn.data.containers import rows_of
 from protolearn.report.report import report_page, write_report
+from protolearn.report.source import Source
 from protolearn.tables import Preparation
 
 SECTIONS = (
@@ -106,9 +107,10 @@ def test_every_kind_of_model_gets_all_sections(name, flowers):
     assert all(alternative for key, alternative in page.attributes if key == "aria-label")
 
 
-def test_the_first_sentence_says_how_much_smaller_and_faster(flowers):
+def test_recall_comes_first_and_size_later(flowers):
     html = report_of(MODELS["LOGM"], *flowers)
     assert "The model is 40 x smaller and 10 x faster." in html
+    assert html.index('id="confusion"') < html.index('id="prototypes"') < html.index('id="summary"')
     assert "Only one number of prototypes was tried" in html
 
 
@@ -126,6 +128,14 @@ def test_names_cannot_break_out(model, iris):
     assert page.tags.count("script") == 2
     assert not any(key.startswith("on") for key, _ in page.attributes)
     assert "script-src 'sha256-" in html
+
+
+def test_the_title_names_the_data_and_rows_their_identifiers(flowers):
+    source = Source(data="garden", date="19 November 2026", command="protolearn fit garden.csv --target kind")
+    html = report_of(MODELS["LOGM"], *flowers, source=source)
+    assert "<h1>garden: setosa, versicolor or virginica</h1>" in html
+    assert "Data: garden. Date: 19 November 2026." in html
+    assert "<code>protolearn fit garden.csv --target kind</code>" in html
 
 
 def test_pictures_of_digits_and_no_form_for_64_pixels():

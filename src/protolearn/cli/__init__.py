@@ -34,6 +34,7 @@ def parser() -> argparse.ArgumentParser:
 def main(arguments: list[str] | None = None) -> int:
     """Run a command; returns its exit code: 0, 1 for a failed job, 2 for wrong use."""
     options = parser().parse_args(arguments)
+    options.given = sys.argv[1:] if arguments is None else arguments
     return carry_out(options)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import shlex
 import shutil
 import sys
 import time
@@ -71,6 +72,16 @@ def add(commands: argparse._SubParsersAction) -> None:
         "--out", metavar="FILE", default="model.json", help="where the model goes (default model.json)"
     )
     command.add_argument("--report", metavar="FILE", help="also write an HTML report")
+    command.add_argument(
+        "--id", metavar="COLUMN", help="the column that names the rows, for the report; not learned from"
+    )
+    command.add_argument(
+        "--labels",
+        metavar="CLASS=NAME",
+        nargs="+",
+        default=[],
+        help="what the classes are called, such as 1=absent 2=present",
+    )
     command.add_argument("--missing", choices=("impute", "refuse"), default="impute", help="missing values")
     command.add_argument(
         "--drop", metavar="COLUMN", action="append", default=[], help="leave out a column (repeatable)"
@@ -283,4 +294,26 @@ def _write_report(data: Data, learner: Automatic | Named, comparison: _Compariso
         table=comparison.rows(),
         verdict=comparison.verdict,
         tradeoff=[asdict(point) for point in learner.tradeoff] or None,
+        source=_source(data),
+    )
+
+
+def _source(data: Data) -> Any:
+    """Where the rows of the report come from."""
+    from protolearn.report.source import Source
+
+    options = data.options
+    files = [Path(file).name for file in (options.train, options.test) if file is not None]
+    below = "" if options.no_header else ", below the names of the columns"
+    counted = (
+        f"Row 1 is the first row of data in {' and in '.join(files)}{below}; `protolearn explain --row` counts alike."
+    )
+    return Source(
+        data=Path(options.train).name.split(".")[0] if options.train != "-" else "",
+        date=time.strftime("%-d %B %Y"),
+        command=shlex.join(["protolearn", *options.given]),
+        train_rows=data.rows,
+        test_rows=data.test_rows,
+        row_name="row" if options.id is None else options.id,
+        about_rows=counted if options.id is None else f"Rows are named by column {options.id}.",
     )

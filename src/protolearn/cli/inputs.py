@@ -157,6 +157,34 @@ def split_target(frame: Any, target: str | None, name: str, drop: list[str]) -> 
     return features, y
 
 
+def row_names(frame: Any, column: str | None, name: str) -> list[Any]:
+    """The identifiers of the rows of a table: those in a column, else numbers from 1 on, as `explain --row` counts."""
+    if column is None:
+        return list(range(1, frame.height + 1))
+    if column not in frame.columns:
+        raise UsageError(f"{name} has no column {column} to name its rows by; it has {_listed(frame.columns)}.")
+    return frame[column].to_list()
+
+
+def renamed_classes(y: Any, names: list[str], target: str, name: str) -> Any:
+    """Labels under the names that `--labels CLASS=NAME` gives them."""
+    import numpy as np
+
+    if not names:
+        return y
+    given = dict(pair.partition("=")[::2] for pair in names)
+    known = {str(label) for label in np.unique(y)}
+    for label, new in given.items():
+        if label not in known or not new:
+            raise UsageError(
+                f"--labels takes CLASS=NAME with a class of column {target} of {name}, which has "
+                f"{_listed(sorted(known))}; not {label}{'=' if not new else ''}."
+            )
+    if len({given.get(label, label) for label in known}) < len(known):
+        raise UsageError("--labels gives two classes one name; give each class its own.")
+    return np.array([given.get(str(label), str(label)) for label in y])
+
+
 def without_identifiers(features: Any, keep: list[str], name: str) -> tuple[Any, list[str]]:
     """The columns that do not number or name the rows, and a sentence about each of the others."""
     from protolearn.tables.kinds import identifiers

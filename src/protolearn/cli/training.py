@@ -10,7 +10,14 @@ from typing import Any
 import protolearn
 from protolearn.cli import JobError, UsageError
 from protolearn.cli.console import Progress, note, wrapped
-from protolearn.cli.inputs import check_classes, read, split_target, without_identifiers
+from protolearn.cli.inputs import (
+    check_classes,
+    read,
+    renamed_classes,
+    row_names,
+    split_target,
+    without_identifiers,
+)
 from protolearn.cli.methods import METHODS
 
 # Above so many rows the number of prototypes is chosen on a part of them.
@@ -24,22 +31,28 @@ class Data:
     """The rows to learn from and the rows to test on.
 
     told : a sentence for each column that is not what it looks like
+    rows, test_rows : the identifiers of the rows in their files
     """
 
     def __init__(self, options: argparse.Namespace, preparation: Any) -> None:
         self.options = options
         self.told: list[str] = []
         frame = read(options.train, options, tell=self.told.append)
-        X, y = split_target(frame, options.target, options.train, options.drop)
+        names = row_names(frame, options.id, options.train)
+        X, y = split_target(frame, options.target, options.train, self._dropped())
         X, left_out = without_identifiers(X, options.keep, options.train)
         self.told += left_out
-        check_classes(y, options.target or "target", options.train)
+        target = options.target or "target"
+        check_classes(y, target, options.train)
+        y = renamed_classes(y, options.labels, target, options.train)
         # What is wrong with a column is said once, with the row of the file, not of a part of it.
         self.preparation = preparation.fit(X)
         if options.test is None:
-            self.X, self.X_test, self.y, self.y_test = self._split(X, y)
+            train, test = self._split(y)
+            self.X, self.X_test, self.y, self.y_test = X[train], X[test], y[train], y[test]
+            self.rows, self.test_rows = [names[row] for row in train], [names[row] for row in test]
         else:
-            self.X, self.y = X, y
+            self.X, self.y, self.rows = X, y, names
             self.X_test, self.y_test = self._given_test(frame)
 
     def described(self) -> str:
@@ -53,7 +66,12 @@ class Data:
             f"({listed}), {n_classes} classes"
         )
 
-    def _split(self, X: Any, y: Any) -> tuple[Any, Any, Any, Any]:
+    def _dropped(self) -> list[str]:
+        named = self.options.id
+        return [*self.options.drop, *([named] if named is not None and named not in self.options.drop else [])]
+
+    def _split(self, y: Any) -> tuple[Any, Any]:
+        """The indices of the rows to learn from, and of those to test on."""
         import numpy as np
         from sklearn.model_selection import train_test_split
 
@@ -68,7 +86,7 @@ class Data:
                 "more rows, or a file with --test."
             )
         train, test = train_test_split(np.arange(len(y)), test_size=n_test, stratify=y, random_state=self.options.seed)
-        return X[train], X[test], y[train], y[test]
+        return train, test
 
     def _given_test(self, train: Any) -> tuple[Any, Any]:
         import numpy as np
@@ -76,7 +94,9 @@ class Data:
         options = self.options
         texts = [name for name, dtype in train.schema.items() if str(dtype) in ("String", "Categorical", "Enum")]
         frame = read(options.test, options, texts=texts, columns=train.columns)
+        self.test_rows = row_names(frame, options.id, options.test)
         X, y = split_target(frame, options.target, options.test, [])
+        y = renamed_classes(y, options.labels, options.target or "target", options.test)
         if y.dtype.kind != self.y.dtype.kind:
             y = np.array([str(label) for label in y])
             known = {str(label) for label in self.y}

@@ -45,6 +45,7 @@ caption { text-align: left; color: var(--soft); font-size: .88rem; padding-botto
 th, td { padding: .3rem .7rem; border-bottom: 1px solid var(--line); text-align: left; vertical-align: top; }
 thead th { border-bottom: 2px solid var(--line); vertical-align: bottom; }
 td.number { white-space: pre; }
+table.wrap td.number { white-space: normal; }
 th[scope=row] { font-weight: 600; }
 .number { text-align: right; }
 @media (max-width: 40rem) { th, td { padding: .25rem .4rem; } table { font-size: .84rem; } }
@@ -115,11 +116,18 @@ def code(lines: str) -> str:
 
 
 def table(
-    header: Sequence[str], rows: Iterable[Sequence[Any]], *, caption: str, own: int | None = None, columns: int = 1
+    header: Sequence[str],
+    rows: Iterable[Sequence[Any]],
+    *,
+    caption: str,
+    own: int | None = None,
+    columns: int = 1,
+    wrap: bool = False,
 ) -> str:
     """A table that scrolls inside itself; the first `columns` columns are texts, the others numbers.
 
     own : number of the row that stands out
+    wrap : whether cells may break between words, so that the whole table fits a phone
     """
     kinds = ["number" if place >= columns else "" for place in range(len(header))]
     head = "".join(f'<th scope="col"{_class(kind)}>{text(h)}</th>' for kind, h in zip(kinds, header, strict=True))
@@ -130,8 +138,9 @@ def table(
         cells += [f"<td{_class(kind)}>{text(cell)}</td>" for kind, cell in zip(kinds[1:], rest, strict=True)]
         lines.append(f"<tr{_class('own' if number == own else '')}>{''.join(cells)}</tr>")
     return (
-        f'<div class="scroll" tabindex="0" role="region" aria-label="{text(caption)}"><table><caption>'
-        f"{_with_code(caption)}</caption><thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table></div>"
+        f'<div class="scroll" tabindex="0" role="region" aria-label="{text(caption)}">'
+        f"<table{_class('wrap' if wrap else '')}><caption>{_with_code(caption)}</caption>"
+        f"<thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table></div>"
     )
 
 

@@ -21,7 +21,9 @@ from protolearn.report.metric_plots import learns_a_metric, plot_omega, plot_rel
 from protolearn.report.page import Section, code, figure, page, pair, paragraph, table
 from protolearn.report.plots import plot_prototypes
 from protolearn.report.projections import plot_decision_regions, plot_embedding
+from protolearn.report.recall import recall_table
 from protolearn.report.rejection import plot_rejection
+from protolearn.report.source import Source
 from protolearn.report.try_form import try_form
 from protolearn.report.uncertain import uncertain_rows
 
@@ -41,6 +43,7 @@ def write_report(
     table: Sequence[Mapping[str, Any]],
     tradeoff: Sequence[Mapping[str, Any]] | None = None,
     verdict: str | None = None,
+    source: Source | None = None,
 ) -> None:
     """Write a report on a fitted model: one HTML file that needs no network.
 
@@ -55,8 +58,11 @@ def write_report(
         "1-NN" what it is compared with
     tradeoff : one dict a size, with the keys "prototypes", "accuracy" and "spread"; None leaves the curve out
     verdict : how the model compares with the others, in place of a sentence about size and speed
+    source : the name of the data, the date, the command, and identifiers of the rows
     """
-    html = report_page(model, train, y_train, test, y_test, table=table, tradeoff=tradeoff, verdict=verdict)
+    html = report_page(
+        model, train, y_train, test, y_test, table=table, tradeoff=tradeoff, verdict=verdict, source=source
+    )
     write_bytes(path, html.encode("utf-8", "xmlcharrefreplace"))
 
 
@@ -70,35 +76,59 @@ def report_page(
     table: Sequence[Mapping[str, Any]],
     tradeoff: Sequence[Mapping[str, Any]] | None = None,
     verdict: str | None = None,
+    source: Source | None = None,
 ) -> str:
     """The HTML that `write_report` writes; parameters as there."""
     fitted = fitted_model(model)
     y_train, y_test = np.asarray(y_train), np.asarray(y_test)
     if not table or not len(y_test):
         raise ValueError("A report needs the table of methods and at least one test row; pass both.")
+    source = source or Source()
     kind = type(fitted.classifier).__name__
     form, script = try_form(model, test)
     sections = [
-        _summary(fitted, y_train, y_test, table),
-        _tradeoff(fitted, tradeoff, table),
-        _confusion(model, test, y_test),
+        _right(model, fitted, test, y_train, y_test),
         _prototypes(model, fitted),
         _relevances(model, fitted),
-        _embedding(model, fitted, train, y_train),
-        _learning(model, fitted),
         *_certainty(model, fitted, test, y_test),
         Section("try", "Try a row", form),
+        _summary(table, _one_sentence(fitted, table) if verdict is None else verdict),
+        _tradeoff(fitted, tradeoff, table),
+        _embedding(model, fitted, train, y_train),
+        _learning(model, fitted),
         _loading(kind, train, fitted),
     ]
-    lead = paragraph(_one_sentence(fitted, table) if verdict is None else verdict, "lead")
     return page(
-        f"{kind}: {len(fitted.classifier.prototypes_)} prototypes for {len(fitted.classifier.classes_)} classes",
-        lead,
+        _title(fitted, source),
+        _lead(fitted, y_train, y_test, source),
         sections,
         footer=f"Written by protolearn {protolearn.__version__}. This file holds everything it shows; nothing is "
         "loaded from elsewhere.",
         script=script,
     )
+
+
+def _title(fitted: FittedModel, source: Source) -> str:
+    """The data and what is decided."""
+    labels = [str(label) for label in fitted.classifier.classes_]
+    decided = " or ".join([", ".join(labels[:-1]), labels[-1]])
+    if len(labels) > 4 or len(decided) > 60:
+        decided = f"{len(labels)} classes"
+    return f"{source.data or 'Report'}: {decided}"
+
+
+def _lead(fitted: FittedModel, y_train: np.ndarray, y_test: np.ndarray, source: Source) -> str:
+    """What the model does, and where the report comes from."""
+    n_prototypes, n_classes = len(fitted.classifier.prototypes_), len(fitted.classifier.classes_)
+    said = (
+        f"The model compares a row with {n_prototypes} prototypes, which are typical cases, and gives the class of the "
+        f"one most like it. It has learned them from {len(y_train):,} rows of {n_classes} classes. Everything below is "
+        f"measured on {len(y_test):,} test rows that were kept aside."
+    )
+    known = [f"Data: {source.data}." if source.data else "", f"Date: {source.date}." if source.date else ""]
+    about = " ".join(part for part in known if part)
+    lead = paragraph(said) + (paragraph(about, "soft") if about else "")
+    return lead + (code(source.command) if source.command else "")
 
 
 def _one_sentence(fitted: FittedModel, rows: Sequence[Mapping[str, Any]]) -> str:
@@ -124,15 +154,7 @@ def _ratio(theirs: float, ours: float, better: str, worse: str) -> str:
     return f"{factor:.0f} x {word}" if factor >= 9.5 else f"{factor:.1f} x {word}"
 
 
-def _summary(
-    fitted: FittedModel, y_train: np.ndarray, y_test: np.ndarray, rows: Sequence[Mapping[str, Any]]
-) -> Section:
-    classes = fitted.classifier.classes_
-    about = (
-        f"A nearest prototype classifier: a row gets the class of the prototype that is nearest to it. It learned from "
-        f"{len(y_train):,} rows of {len(fitted.feature_names)} features and {len(classes)} classes; everything below "
-        f"is measured on {len(y_test):,} test rows that it has not seen."
-    )
+def _summary(rows: Sequence[Mapping[str, Any]], verdict: str) -> Section:
     lines = [
         (
             row["method"],
@@ -150,13 +172,13 @@ def _summary(
         caption="Accuracy on the test rows, numbers and kilobytes stored, microseconds a prediction",
         own=len(lines) - 1,
     )
-    return Section("summary", "Summary", paragraph(about) + shown)
+    return Section("summary", "Compared with other methods", paragraph(verdict) + shown)
 
 
 def _tradeoff(
     fitted: FittedModel, rows: Sequence[Mapping[str, Any]] | None, methods: Sequence[Mapping[str, Any]]
 ) -> Section:
-    name, title = "tradeoff", "Accuracy against size"
+    name, title = "tradeoff", "How many prototypes"
     if not rows:
         return Section(
             name,
@@ -174,32 +196,26 @@ def _tradeoff(
     return Section(
         name,
         title,
-        figure(picture, f"{said} Bars show the spread. The model of this report has {n_prototypes} (dotted line)."),
+        figure(
+            picture, f"{said} Bars show the standard error. The model of this report has {n_prototypes} (dotted line)."
+        ),
         False,
     )
 
 
-def _confusion(model: Any, test: Any, y_test: np.ndarray) -> Section:
-    fitted = fitted_model(model)
+def _right(model: Any, fitted: FittedModel, test: Any, y_train: np.ndarray, y_test: np.ndarray) -> Section:
     predicted = fitted.predict(fitted.features(test))
-    wrong = predicted != y_test
-    n_labels = len(np.union1d(fitted.classifier.classes_, y_test))
-    said = f"{int(wrong.sum())} of {len(y_test)} test rows are wrong."
-    if wrong.any():
-        mistakes = np.column_stack([y_test[wrong].astype(str), predicted[wrong].astype(str)])
-        pairs, counts = np.unique(mistakes, axis=0, return_counts=True)
-        true, taken = pairs[counts.argmax()]
-        said += f" Most often {true} is taken for {taken} ({counts.max()})."
-    longest = min(max(len(str(label)) for label in np.union1d(fitted.classifier.classes_, y_test)), 28)
-    size = float(np.clip(0.26 * n_labels + 1.6 + 0.07 * longest, 3.0, 8.0))
+    trained, counts = np.unique(y_train, return_counts=True)
+    finding = trained[counts.argmin()] if len(trained) == 2 else None
+    labels = np.union1d(fitted.classifier.classes_, y_test)
+    longest = min(max(len(str(label)) for label in labels), 28)
+    size = float(np.clip(0.26 * len(labels) + 1.6 + 0.07 * longest, 3.0, 8.0))
+    said = "Each line holds the test rows of one class, each column those that are given one class."
     picture = draw(
-        "confusion", lambda ax: plot_confusion(model, test, y_test, ax=ax), f"Confusion matrix. {said}",
-        width=size + 0.9, height=size,
-    )  # fmt: skip
-    kind = "" if size < 5.5 else "wide"
-    return Section(
-        "confusion", "What is taken for what", figure(picture, f"{said} Rows are true classes.", kind), kind == "wide"
+        "confusion", lambda ax: plot_confusion(model, test, y_test, ax=ax), said, width=size + 0.9, height=size
     )
+    shown, drawn = recall_table(y_test, predicted, finding), figure(picture, said, "" if size < 5.5 else "wide")
+    return Section("confusion", "How often it is right", pair(shown, drawn) if size < 5.5 else shown + drawn)
 
 
 def _prototypes(model: Any, fitted: FittedModel) -> Section:
@@ -228,7 +244,7 @@ def _prototypes(model: Any, fitted: FittedModel) -> Section:
 
 
 def _relevances(model: Any, fitted: FittedModel) -> Section:
-    name, title = "relevances", "Which features count"
+    name, title = "relevances", "Which columns count"
     if not learns_a_metric(model):
         return Section(
             name,
@@ -270,11 +286,11 @@ def _embedding(model: Any, fitted: FittedModel, train: Any, y_train: np.ndarray)
     plot = plot_decision_regions if flat else plot_embedding
     said = "Training rows (dots) and prototypes (large marks) in two dimensions."
     picture = draw("embedding", lambda ax: plot(model, rows, labels, ax=ax), said, height=3.9)
-    return Section("embedding", "Data and prototypes", figure(picture, said + cut), False)
+    return Section("embedding", "The data in two dimensions", figure(picture, said + cut), False)
 
 
 def _learning(model: Any, fitted: FittedModel) -> Section:
-    name, title = "learning", "Learning curve"
+    name, title = "learning", "How learning went"
     curve = getattr(fitted.classifier, "loss_curve_", None)
     if curve is None or len(curve) < 2:
         told = f"{type(fitted.classifier).__name__} as fitted here has no learning curve."
@@ -286,12 +302,12 @@ def _learning(model: Any, fitted: FittedModel) -> Section:
 
 def _certainty(model: Any, fitted: FittedModel, test: Any, y_test: np.ndarray) -> list[Section]:
     """What the relative distance is good for; a model that decides otherwise has none."""
-    title = "The most uncertain rows"
+    title = "The least certain decisions"
     if getattr(fitted.classifier, "classify_by", "prototypes") != "prototypes":
         told = paragraph(
             'This model decides by densities, not by distances; fit it with classify_by="prototypes".', "soft"
         )
-        return [Section("rejection", "When it may say no", told), Section("uncertain", title, told)]
+        return [Section("rejection", "Leaving unclear rows to a person", told), Section("uncertain", title, told)]
     return [
         _rejection(model, fitted, test, y_test),
         Section("uncertain", title, uncertain_rows(model, test, y_test)),
@@ -318,7 +334,7 @@ def _rejection(model: Any, fitted: FittedModel, test: Any, y_test: np.ndarray) -
         caption="Thresholds of `protolearn predict --reject`, on the test rows",
     )
     picture = draw("rejection", lambda ax: plot_rejection(model, test, y_test, ax=ax), said, height=3.0)
-    return Section("rejection", "When it may say no", pair(figure(picture, said), shown))
+    return Section("rejection", "Leaving unclear rows to a person", pair(figure(picture, said), shown))
 
 
 def _short(above: float, at_most: float) -> str:
@@ -346,4 +362,4 @@ def _loading(kind: str, train: Any, fitted: FittedModel) -> Section:
         "The model file that `protolearn fit --out model.json` writes takes raw rows, with the preparation of their "
         f"columns inside it: {takes}. Loading it runs nothing."
     )
-    return Section("load", "How to load the model", body + code(lines) + paragraph("Or from a shell:") + code(shell))
+    return Section("load", "How to use the model", body + code(lines) + paragraph("Or from a shell:") + code(shell))
