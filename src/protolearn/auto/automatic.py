@@ -139,6 +139,7 @@ class AutoPrototypes(HasPage, ClassifierMixin, BaseEstimator):
             Numbers, texts and missing values, as a table has them.
         y : array-like of shape (n_samples,)
         sample_weight : array-like of shape (n_samples,), optional
+            Weights of the rows in learning and in what chooses; the preparation of the columns counts each row once.
 
         Returns
         -------
