@@ -176,14 +176,16 @@ class Omega(Metric):
         origin = prototypes.positions.mean(axis=0)
         from_there = prototypes.positions - origin
         mapped = np.einsum("ikj,ij->ik", theta[slot], from_there)
-        rounding = ROUNDING * np.finfo(theta.dtype).eps * squared_lengths(theta.reshape(len(theta), -1)).max()
-        furthest = squared_lengths(from_there).max()
+        # Python's numbers: they overflow without a warning.
+        size = float(squared_lengths(theta.reshape(len(theta), -1)).max())
+        rounding = ROUNDING * float(np.finfo(theta.dtype).eps) * size
+        furthest = float(squared_lengths(from_there).max())
 
         def measure(x: np.ndarray) -> np.ndarray:
             v = x - origin
             difference = (theta[0] @ v if len(theta) == 1 else (theta @ v)[slot]) - mapped
             D = np.einsum("ij,ij->i", difference, difference)
-            doubtful = D.min() + rounding * (v @ v + furthest) >= D
+            doubtful = float(D.min()) + rounding * (float(v @ v) + furthest) >= D
             if np.count_nonzero(doubtful) > 1:
                 near = np.flatnonzero(doubtful)
                 D[near] = self.pair_distances(np.repeat(x[None], len(near), axis=0), prototypes, near)
