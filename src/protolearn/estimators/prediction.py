@@ -16,7 +16,7 @@ from protolearn.core.prototypes import PrototypeSet
 from protolearn.core.threads import blas_threads, in_threads, one_blas_thread, threads_for
 from protolearn.data import dense_rows, is_dask, row_batches, row_slices, working_dtype
 from protolearn.estimators.blocked import in_blocks
-from protolearn.losses.links import class_probabilities, class_scores
+from protolearn.losses.links import at_temperature, class_probabilities, class_scores
 from protolearn.metrics import METRICS, Metric
 from protolearn.metrics.base import ROUNDING, nearest_labels, squared_lengths
 
@@ -90,6 +90,10 @@ class NearestPrototypeMixin:
 
     def _link_and_slope(self) -> tuple[str, float]:
         return "relative", 1.0
+
+    def _calibrated_link(self) -> tuple[str, float]:
+        """The link and slope of `predict_proba`, with the temperature of `protolearn.explain.calibrated`."""
+        return at_temperature(*self._link_and_slope(), getattr(self, "temperature_", 1.0))
 
     def _check_rows(self, X: Any, *, finite: bool = True) -> Any:
         check_is_fitted(self)
@@ -237,7 +241,7 @@ class NearestPrototypeMixin:
         probabilities : ndarray of shape (n_samples, n_classes)
         """
         X = self._check_rows(X)
-        probabilities = class_probabilities(self._checked_class_distances(X), *self._link_and_slope())
+        probabilities = class_probabilities(self._checked_class_distances(X), *self._calibrated_link())
         return led_by(probabilities, self._nearest_codes(X))
 
     @in_blocks("scores")

@@ -99,6 +99,9 @@ class CheckedClassifier(HasPage, NearestPrototypeMixin, ClassifierMixin, BaseEst
         self.data_min_, self.data_max_ = np.asarray(low, dtype=np.float64), np.asarray(high, dtype=np.float64)
 
     def _check_classes(self, classes: np.ndarray) -> None:
+        # That of an earlier fit.
+        if hasattr(self, "temperature_"):
+            del self.temperature_
         if len(classes) < 2:
             raise ValueError(f"A classifier needs two classes; y has one class, {classes[0]!s}.")
         if getattr(self, "warm_start", False) and not np.array_equal(getattr(self, "classes_", classes), classes):

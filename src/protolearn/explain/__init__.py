@@ -1,5 +1,6 @@
 """Why a model decides as it does, and how sure that is: explanations, counterfactuals, certificates, in NumPy alone."""
 
+from protolearn.explain.calibration import calibrated
 from protolearn.explain.certificate import certified_accuracy, certified_radius
 from protolearn.explain.conformal import ConformalClassifier
 from protolearn.explain.counterfactuals import Change, Counterfactual, counterfactual
@@ -11,6 +12,7 @@ __all__ = [
     "Contribution",
     "Counterfactual",
     "Explanation",
+    "calibrated",
     "certainty",
     "certified_accuracy",
     "certified_radius",

@@ -98,7 +98,7 @@ def from_classifier(classifier: NearestPrototypeMixin) -> PlainModel:
     order = np.argsort(codes, kind="stable")
     names = getattr(classifier, "feature_names_in_", None)
     n_features = classifier.prototypes_.shape[1]
-    link, slope = classifier._link_and_slope()
+    link, slope = classifier._calibrated_link()
     plain = PlainModel(
         classes=classifier.classes_,
         feature_names=tuple(f"x{j}" for j in range(n_features)) if names is None else tuple(map(str, names)),

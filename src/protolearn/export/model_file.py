@@ -43,7 +43,7 @@ _CHECKSUM = re.compile(rb'"sha256": "([0-9a-f]{64})"')
 # Fitted attributes by the class that sets them; an estimator has those of all its bases.
 _FITTED: dict[str, str] = {
     "BaseEstimator": "n_features_in_ feature_names_in_",
-    "NearestPrototypeMixin": "classes_ prototypes_ prototype_labels_",
+    "NearestPrototypeMixin": "classes_ prototypes_ prototype_labels_ temperature_",
     "CheckedClassifier": "data_min_ data_max_",
     "PrototypeBase": "_theta",
     "LearningClassifier": "prototype_cases_ relevances_ omega_ loss_curve_ n_iter_ _link _final_slope _scale "
@@ -69,7 +69,7 @@ _FITTED: dict[str, str] = {
 _KINDS: dict[str, Any] = {
     "n_features_in_": int,
     **dict.fromkeys(("n_iter_", "n_invaders_", "n_neighbors_", "best_n_prototypes_", "_steps"), Integral),
-    **dict.fromkeys(("sigma_", "margin_", "reduction_"), Real),
+    **dict.fromkeys(("sigma_", "margin_", "reduction_", "temperature_"), Real),
     **dict.fromkeys(("_final_slope", "_slope_factor", "_scale", "_largest_distance", "_default_sigma"), Real),
     **dict.fromkeys(("_link", "weights_start_"), str),
     **dict.fromkeys(("loss_curve_", "log_likelihood_curve_", "accuracy_curve_", "levels_", "edges_"), list),

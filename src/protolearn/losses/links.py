@@ -45,6 +45,27 @@ def class_probabilities(class_distances: np.ndarray, link: str, slope: float) ->
     return share / share.sum(axis=1, keepdims=True)
 
 
+def log_class_probabilities(class_distances: np.ndarray, link: str, slope: float) -> np.ndarray:
+    """The logarithms of `class_probabilities`; finite where probabilities are too small for a number."""
+    class_distances = np.asarray(class_distances, dtype=np.float64)
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        if link in ("relative", "power"):
+            nearest = class_distances.min(axis=1, keepdims=True)
+            behind = np.where(class_distances == nearest, 0.0, np.log(nearest) - np.log(class_distances))
+            behind *= (slope if link == "power" else 2.0) / 2.0
+        else:
+            scores = class_scores(class_distances, link)
+            behind = min(slope, _LARGEST_SLOPE) * (scores - scores.max(axis=1, keepdims=True))
+    return behind - np.log(np.exp(behind).sum(axis=1, keepdims=True))
+
+
+def at_temperature(link: str, slope: float, temperature: float) -> tuple[str, float]:
+    """The link and slope whose probabilities are those of the given ones to a power, divided by their sum."""
+    if temperature == 1.0:
+        return link, slope
+    return ("power", 2.0 * temperature) if link == "relative" else (link, slope * temperature)
+
+
 def _inverse_power(class_distances: np.ndarray, exponent: float) -> np.ndarray:
     """P_c = d_c^-a / sum of d^-a, d the unsquared distances: LPD (9)."""
     nearest = class_distances.min(axis=1, keepdims=True)
