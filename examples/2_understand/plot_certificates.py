@@ -22,7 +22,7 @@ radii = certified_radius(model, shown)
 
 across, up = np.meshgrid(np.linspace(-1.7, 2.7, 300), np.linspace(-1.6, 1.8, 240))
 side = model.predict(np.column_stack([across.ravel(), up.ravel()])).reshape(across.shape)
-figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.6), width_ratios=(3, 2), layout="constrained")
+figure, left = plt.subplots(figsize=(6.5, 4.6), layout="constrained")
 left.contourf(across, up, side, levels=[-0.5, 0.5, 1.5], colors=["#dbe7f4", "#fae5d7"])
 for place, radius in zip(shown, radii, strict=True):
     left.add_patch(plt.Circle(place, radius, fill=False, color="#555555", linewidth=0.8))
@@ -35,6 +35,7 @@ left.set(
 # Certified accuracy: the share of test rows that are right, and stay right whatever moves them by the radius.
 
 steps = np.linspace(0, 0.8, 33)
+figure, right = plt.subplots(figsize=(6, 3.4), layout="constrained")
 for other in (model, LOGM(3, random_state=0).fit(X, y)):
     right.plot(steps, certified_accuracy(other, X_test, y_test, steps), label=type(other).__name__)
 right.set(xlabel="radius", title="right within the radius", ylim=(0, 1.02))
