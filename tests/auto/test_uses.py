@@ -1,5 +1,6 @@
 """What AutoPrototypes gives is taken by the rest of the library: files, exports, explanations, functions of one row."""
 
+import copy
 import json
 import pickle
 
@@ -179,3 +180,14 @@ def test_behind_another_scaler():
         assert X[part.column].min() <= part.own <= X[part.column].max()
     one = make_pipeline(StandardScaler(), AutoPrototypes(members=1, cv=2, random_state=0)).fit(X, y)
     np.testing.assert_allclose(plain_model(one).predict_proba(X.to_numpy()), one.predict_proba(X), atol=1e-9)
+
+
+def test_one_row_as_all_rows_where_prototypes_within_the_data_changed_a_slope(of_three):
+    """Sums over the prototypes of a class take the slope that was learned with, and the probabilities another one."""
+    model, X, _ = of_three
+    other = copy.deepcopy(model)
+    other._soft = [True, True, False]
+    for pipeline in other.estimators_[:2]:
+        pipeline[-1]._final_slope *= 0.01
+    classify = other.row_classifier()
+    assert [classify(row) for row in X.to_dict("records")] == other.predict(X).tolist()
