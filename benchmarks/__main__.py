@@ -5,6 +5,7 @@ python -m benchmarks train --peers            one of them, beside libraries that
 python -m benchmarks train --only GLVQ,svm    some parts of it; the others keep their older figures
 python -m benchmarks accuracy --help          accuracy beside what people use instead, on tables chosen before looking
 python -m benchmarks guarantees --help        certificates under attack, counterfactuals in thousands
+python -m benchmarks calibration --help       log loss before and after a temperature, for every classifier
 
 What docs/speed.md shows is made with `--out benchmarks/results --docs docs`. The files there hold what the present code
 does: after a change that alters its speed, measure again, and delete the rows of machines that are not at hand.
@@ -26,7 +27,11 @@ from benchmarks.page import write_pages
 PEERS = {"sklvq", "sklearn-lvq", "prototorch", "pylmnn", "metric-learn"}
 CASES = ("train", "predict", "start", "memory", "scale", "reduction", "metric")
 # Cases that measure something else than speed have a command line of their own.
-APART = {"accuracy": "benchmarks.accuracy.run", "guarantees": "benchmarks.guarantees"}
+APART = {
+    "accuracy": "benchmarks.accuracy.run",
+    "calibration": "benchmarks.calibration",
+    "guarantees": "benchmarks.guarantees",
+}
 
 
 def case(name: str) -> Case:
