@@ -16,7 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from protolearn import AutoPrototypes
+from protolearn import RSLVQ, AutoPrototypes
 from protolearn.auto import automatic
 from protolearn.auto import race as races
 from protolearn.auto import search as searches
@@ -263,3 +263,15 @@ def test_the_unit_of_the_columns_changes_nothing(exponent, iris):
     X, y = iris
     one, other = (AutoPrototypes(members=1, cv=2, random_state=0).fit(rows, y) for rows in (X, np.ldexp(X, exponent)))
     np.testing.assert_allclose(one.predict_proba(X), other.predict_proba(np.ldexp(X, exponent)), rtol=1e-12)
+
+
+def test_a_set_that_was_brought_inside_the_data_has_the_probabilities_of_before():
+    """Shrunk prototypes have shorter distances, and a steeper slope in exchange."""
+    X, y = load_wine(return_X_y=True)
+    Z = StandardScaler().fit_transform(X)
+    found = []
+    for bounds in (None, "data"):
+        model = RSLVQ(1, solver="lbfgs", slope=0.05, bounds=bounds, random_state=0).fit(Z, y)
+        found.append((model.prototypes_, races.set_log_proba(model, Z, model.classes_, soft=True)))
+    assert np.abs(found[0][0]).max() > 1.1 * np.abs(found[1][0]).max()
+    np.testing.assert_allclose(found[0][1], found[1][1], atol=1e-6)

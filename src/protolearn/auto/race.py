@@ -307,7 +307,8 @@ def set_log_proba(classifier: Any, Z: np.ndarray, classes: np.ndarray, soft: boo
     if soft:
         codes = np.searchsorted(classifier.classes_, classifier.prototype_labels_)
         order = np.argsort(codes, kind="stable")
-        found = class_log_sums(-classifier.slope * classifier.transform(Z)[:, order], codes[order])
+        _, slope = classifier._link_and_slope()
+        found = class_log_sums(-slope * classifier.transform(Z)[:, order], codes[order])
         found -= found.max(axis=1, keepdims=True)
         found -= np.log(np.exp(found).sum(axis=1, keepdims=True))
     else:
