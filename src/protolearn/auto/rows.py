@@ -56,7 +56,7 @@ def _measure(
             z = encode(z)
         D = measure(z)
         if soft:
-            logs = class_log_sums(-classifier.slope * D, codes)
+            logs = class_log_sums(-slope * D, codes)
             weights = np.exp(temperature * (logs - logs.max()))
         else:
             weights = class_probabilities(np.minimum.reduceat(D, first)[None], link, slope)[0] ** temperature

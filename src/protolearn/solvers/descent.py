@@ -155,21 +155,25 @@ def lbfgs(start: PrototypeSet, data: Samples, objective: Objective, plan: Plan) 
     try:
         # Once for all iterations: each sum over batches asks for it again, and then it costs nothing.
         with one_blas_thread():
-            minimize(
-                value_and_slope,
-                best,
-                jac=True,
-                method="L-BFGS-B",
-                bounds=None if variables.box is None else Bounds(*variables.box),
-                callback=after_iteration,
-                options={
-                    "maxiter": plan.max_iter,
-                    "ftol": tol,
-                    "gtol": tol,
-                    "maxfun": 15 * plan.max_iter,
-                    "maxcor": _FEW_CORRECTIONS if len(best) >= _MANY_VARIABLES else _CORRECTIONS,
-                },
-            )
+            if len(best):
+                minimize(
+                    value_and_slope,
+                    best,
+                    jac=True,
+                    method="L-BFGS-B",
+                    bounds=None if variables.box is None else Bounds(*variables.box),
+                    callback=after_iteration,
+                    options={
+                        "maxiter": plan.max_iter,
+                        "ftol": tol,
+                        "gtol": tol,
+                        "maxfun": 15 * plan.max_iter,
+                        "maxcor": _FEW_CORRECTIONS if len(best) >= _MANY_VARIABLES else _CORRECTIONS,
+                    },
+                )
+            else:
+                # SciPy before 1.12 refuses to minimise by no variable, where no rate is above zero.
+                value_and_slope(best)
         if not stopping.curve:
             stopping.curve.append(float(last))
     except KeyboardInterrupt:
