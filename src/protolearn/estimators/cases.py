@@ -28,7 +28,8 @@ def nearest_cases(prototypes: PrototypeSet, data: TrainingSet, metric: Metric) -
         rows = np.flatnonzero(data.y == code)
         least = np.full(len(members), np.inf)
         for part in row_slices(len(rows), max(len(members), data.n_features), data.dtype.itemsize):
-            with one_blas_thread():
+            # A prototype that is too far to measure has no nearest row.
+            with one_blas_thread(), np.errstate(over="ignore", invalid="ignore"):
                 D = metric.distances(dense_rows(data.X, rows[part], data.dtype), own)
             first = D.argmin(axis=0)
             nearest = D[first, np.arange(len(members))]

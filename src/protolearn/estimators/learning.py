@@ -267,7 +267,7 @@ class LearningClassifier(PrototypeBase):
         self.prototype_cases_ = None
         if isinstance(data, TrainingSet):
             cases, rows = nearest_cases(found, data, metric), rows_that_count(sample_weight)
-            self.prototype_cases_ = cases if rows is None else rows[cases]
+            self.prototype_cases_ = cases if rows is None else np.where(cases < 0, -1, rows[cases])
 
     def _check_start(self, start: PrototypeSet, metric: Metric, data: Samples) -> None:
         if not _in_range(start, metric, data.input_dtype):
