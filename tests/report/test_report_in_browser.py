@@ -9,6 +9,7 @@ from sklearn.datasets import load_iris
 from sklearn.pipeline import Pipeline
 
 from protolearn import GMLVQ
+from protolearn.explain import explain
 from protolearn.report.report import write_report
 from protolearn.tables import Preparation
 
@@ -108,8 +109,35 @@ def test_the_form_gives_the_answer_of_the_model(browser, report):
         wanted = model.predict(rows.iloc[[number]])[0]
         assert page.text_content("#try-answer") == f"Predicted: {wanted}"
         share = 100 * model.predict_proba(rows.iloc[[number]]).max()
-        assert f"{share:.1f} %" in page.text_content("#try-shares")
+        said = page.text_content("#try-shares")
+        assert ("> 99 %" if share > 99 else f"{share:.0f} %") in said
+        assert "100" not in said
+        # Reasons: the columns that say most, the same as in `explain`.
+        why = explain(model, rows.iloc[[number]])[0]
+        assert page.locator("#try-why tbody tr").count() == 5
+        assert page.text_content("#try-why tbody th") == why.contributions[0].column
     assert seen["console"] == []
+
+
+def test_the_form_refuses_empty_fields_and_warns_outside_the_data(browser, report):
+    page, seen = opened(browser, report[0], 390, "light")
+    page.fill("#try-3", "")
+    assert page.text_content("#try-answer") == "No answer: fill in petal length."
+    assert page.text_content("#try-shares") == page.text_content("#try-why") == ""
+    page.fill("#try-3", "9999")
+    assert "petal length is 9999, in the training rows 1 to 6.9" in page.text_content("#try-warning")
+    page.fill("#try-3", "4.5")
+    assert page.text_content("#try-warning") == ""
+    assert page.text_content("#try-answer").startswith("Predicted: ")
+    assert seen["console"] == []
+
+
+def test_nothing_is_cut_off(browser, report):
+    for width in (1280, 390):
+        page, _ = opened(browser, report[0], width, "light")
+        cut = """[...document.querySelectorAll('.card td, .card th, .card span, .bar span')].filter(
+            (part) => part.scrollWidth > part.clientWidth + 1 && getComputedStyle(part).display !== 'inline').length"""
+        assert page.evaluate(cut) == 0
 
 
 def test_printed_without_the_navigation(browser, report, tmp_path):

@@ -10,16 +10,15 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from protolearn.core.prototypes import PrototypeSet
 from protolearn.data.containers import rows_of
-from protolearn.explain.border import Surroundings, forms
+from protolearn.explain.border import Surroundings
 from protolearn.explain.certificate import certified_radius
 from protolearn.explain.counterfactuals import Change, Counterfactual, Question
+from protolearn.explain.importance import added, added_by_sets
 from protolearn.explain.inputs import Inputs, check_explainable
-from protolearn.explain.measured import MeasuredSurroundings
+from protolearn.explain.measured import surroundings
 from protolearn.explain.sets import Found, OneSet, SetsOfPrototypes, first_changes, sets_of
 from protolearn.explain.units import Units, units_of
-from protolearn.metrics import Metric
 
 # A change this much larger than the one that reaches the border is on the other side, whatever rounding does.
 BEYOND = 1e-6
@@ -142,15 +141,8 @@ def explain(model: Any, rows: Any) -> list[Explanation]:
     limits = _Limits(model, units, rows)
     return [
         _Decision(classifier, units, around, cell, int(code), values, order, limits, row).explanation()
-        for row, (around, cell, code) in enumerate(zip(_surroundings(Z, metric, prototypes), cells, codes, strict=True))
+        for row, (around, cell, code) in enumerate(zip(surroundings(Z, metric, prototypes), cells, codes, strict=True))
     ]
-
-
-def _surroundings(Z: np.ndarray, metric: Metric, prototypes: PrototypeSet) -> Iterator[Surroundings]:
-    """Each row among the prototypes, by the form of the metric where it has one."""
-    formed = forms(metric, prototypes)
-    for z in Z:
-        yield MeasuredSurroundings(z, prototypes, metric) if formed is None else Surroundings(z, formed)
 
 
 def certainty(model: Any, rows: Any) -> np.ndarray:
@@ -276,9 +268,7 @@ class _Decision:
         return None if cases is None else int(cases[self.order[prototype]])
 
     def contributions(self) -> list[Contribution]:
-        by_feature = self.around.parts[self.rival] - self.around.parts[self.own]
-        by_column = np.zeros(len(self.units.columns))
-        np.add.at(by_column, self.units.column_of, by_feature)
+        by_column = added(self.units, self.around, self.own, self.rival)
         return [
             Contribution(
                 self.units.columns[j],
@@ -401,11 +391,7 @@ class _SetsDecision:
         return one, own, rival
 
     def contributions(self, own_values: list[Any], rival_values: list[Any]) -> list[Contribution]:
-        by_column = np.zeros(len(self.units.columns))
-        for one, around, own, rival in self.found:
-            both = around.distances[own] + around.distances[rival]
-            parts = (around.parts[rival] - around.parts[own]) * (one.share / both if both > 0 else 0.0)
-            np.add.at(by_column, one.units.column_of, parts)
+        by_column = added_by_sets(self.found, len(self.units.columns))
         return [
             Contribution(self.units.columns[j], self.cells[j], own_values[j], rival_values[j], float(by_column[j]))
             for j in np.argsort(-np.abs(by_column), kind="stable")

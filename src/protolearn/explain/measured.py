@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from protolearn.explain.border import Surroundings
+from protolearn.core.prototypes import PrototypeSet
+from protolearn.explain.border import Surroundings, forms
 from protolearn.metrics import Metric
 
 # Points of Gauss and Legendre's rule: exact for polynomials of degree 63, and to four digits past a kink.
@@ -68,3 +70,10 @@ class MeasuredSurroundings(Surroundings):
     def smallest_change(self, own: int, rival: int, free: np.ndarray) -> np.ndarray | None:
         """None: without a form of the distance there is no formula; the way to the rival is the other way to try."""
         return None
+
+
+def surroundings(Z: np.ndarray, metric: Metric, prototypes: PrototypeSet) -> Iterator[Surroundings]:
+    """Each row among the prototypes, by the form of the metric where it has one."""
+    formed = forms(metric, prototypes)
+    for z in Z:
+        yield MeasuredSurroundings(z, prototypes, metric) if formed is None else Surroundings(z, formed)

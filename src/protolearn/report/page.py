@@ -46,6 +46,10 @@ th, td { padding: .3rem .7rem; border-bottom: 1px solid var(--line); text-align:
 thead th { border-bottom: 2px solid var(--line); vertical-align: bottom; }
 td.number { white-space: pre; }
 table.wrap td.number { white-space: normal; }
+.card table, #try-why table { width: 100%; }
+.card th[scope=row], #try-why th[scope=row] { font-weight: 400; overflow-wrap: anywhere; }
+.bars { max-width: 40rem; }
+.card th, .card td { padding: .15rem .35rem; }
 th[scope=row] { font-weight: 600; }
 .number { text-align: right; }
 @media (max-width: 40rem) { th, td { padding: .25rem .4rem; } table { font-size: .84rem; } }
@@ -56,16 +60,16 @@ figure.wide svg { max-width: 56rem; min-width: 34rem; }
 figure.small svg { max-width: 30rem; }
 figcaption { color: var(--soft); font-size: .88rem; max-width: 46rem; }
 pre { background: var(--panel); border: 1px solid var(--line); border-radius: .4rem; padding: .7rem .9rem;
-  overflow-x: auto; font-size: .88rem; line-height: 1.45; }
+  overflow-x: auto; font-size: .88rem; line-height: 1.45; white-space: pre-wrap; overflow-wrap: anywhere; }
 code { font-family: ui-monospace, "SF Mono", Consolas, "DejaVu Sans Mono", monospace; }
 .cards { display: grid; gap: .8rem; grid-template-columns: repeat(auto-fill, minmax(min(100%, 27rem), 1fr)); }
 .card { border: 1px solid var(--line); border-radius: .5rem; padding: .7rem .9rem; background: var(--panel);
   min-width: 0; break-inside: avoid; }
 .card p { margin: .25rem 0; font-size: .92rem; }
 .right { color: var(--good); } .wrong { color: var(--bad); }
-.bar { display: grid; grid-template-columns: minmax(5rem, 10rem) 1fr 4rem; gap: .5rem; align-items: center;
-  font-size: .85rem; }
-.bar span { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+.bar { display: grid; grid-template-columns: minmax(0, 3fr) minmax(4rem, 2fr) 3.6rem; gap: .5rem; align-items: center;
+  font-size: .85rem; padding: .1rem 0; }
+.bar span { overflow-wrap: anywhere; }
 .bar svg { width: 100%; height: .7rem; display: block; }
 form { display: grid; gap: .6rem; grid-template-columns: repeat(auto-fill, minmax(min(100%, 9.5rem), 1fr));
   align-items: end; margin: .6rem 0; }
@@ -73,6 +77,7 @@ form label { display: block; font-size: .85rem; min-width: 0; }
 form input, form select, button { width: 100%; font: inherit; color: inherit; background: var(--paper);
   border: 1px solid var(--line); border-radius: .35rem; padding: .35rem .5rem; min-height: 2.4rem; }
 button { cursor: pointer; background: var(--panel); }
+form label.odd { color: var(--bad); font-weight: 600; }
 output { display: block; font-size: 1.05rem; min-height: 1.6rem; }
 footer { margin: 3rem auto 2rem; color: var(--soft); font-size: .85rem; }
 @media print { nav, .screen { display: none; } body { font-size: 10.5pt; } h2 { break-after: avoid; }

@@ -31,6 +31,7 @@ def plot_prototypes(
     image_shape: tuple[int, int] | None = None,
     kind: str = "auto",
     max_per_class: int | None = None,
+    positions: np.ndarray | None = None,
     ax: Any = None,
     cmap: str = "gray_r",
 ) -> Any:
@@ -48,6 +49,8 @@ def plot_prototypes(
         and their names, if any, differ in their numbers only.
     max_per_class : int, optional
         Draw only the first few of each class.
+    positions : ndarray of shape (n_prototypes, n_features), optional
+        Draw these images in the places of the prototypes, such as the training row nearest to each.
     ax : matplotlib axes; None makes one
     cmap : matplotlib's name of a colour map, for images
 
@@ -63,7 +66,7 @@ def plot_prototypes(
         pictures = image_shape is not None or image_shape_of(n_features, fitted.feature_names) is not None
         kind = "images" if pictures else "parallel"
     if kind == "images":
-        return _images(fitted, _image_shape(n_features, image_shape), max_per_class, ax, cmap)
+        return _images(fitted, _image_shape(n_features, image_shape), max_per_class, positions, ax, cmap)
     return _parallel(fitted, max_per_class, ax)
 
 
@@ -72,9 +75,11 @@ def _by_class(fitted: FittedModel, positions: np.ndarray, most: int | None) -> l
     return [positions[classifier.prototype_labels_ == label][:most] for label in classifier.classes_]
 
 
-def _images(fitted: FittedModel, shape: tuple[int, int], most: int | None, ax: Any, cmap: str) -> Any:
+def _images(
+    fitted: FittedModel, shape: tuple[int, int], most: int | None, given: np.ndarray | None, ax: Any, cmap: str
+) -> Any:
     height, width = shape
-    by_class = _by_class(fitted, fitted.raw_prototypes(), most)
+    by_class = _by_class(fitted, fitted.raw_prototypes() if given is None else np.asarray(given), most)
     columns = max(map(len, by_class))
     canvas = np.full((len(by_class) * (height + _GAP) - _GAP, columns * (width + _GAP) - _GAP), np.nan)
     for row, images in enumerate(by_class):

@@ -4,21 +4,27 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 import protolearn
 from protolearn.data.containers import rows_of
+from protolearn.explain.certificate import certified_accuracy
 from protolearn.explain.explanation import certainty
+from protolearn.explain.importance import mean_contributions
 from protolearn.explain.rejection import rejection_curve
 from protolearn.export.model_file import write_bytes
+from protolearn.report.calibration import calibration, calibration_error, plot_calibration
+from protolearn.report.cases import case_cards, cases, said_of_columns
+from protolearn.report.certified import plot_certified_accuracy
 from protolearn.report.confusion import plot_confusion
 from protolearn.report.curves import plot_loss, plot_tradeoff
 from protolearn.report.drawing import draw
 from protolearn.report.fitted import FittedModel, fitted_model, image_shape_of
 from protolearn.report.metric_plots import learns_a_metric, plot_omega, plot_relevances, relevances_of
-from protolearn.report.page import Section, code, figure, page, pair, paragraph, table
+from protolearn.report.page import Section, code, figure, page, pair, paragraph, table, text
 from protolearn.report.plots import plot_prototypes
 from protolearn.report.projections import plot_decision_regions, plot_embedding
 from protolearn.report.recall import recall_table
@@ -30,6 +36,9 @@ from protolearn.report.uncertain import uncertain_rows
 _MOST_POINTS = 2000
 _MOST_IMAGES = 8
 _MOST_LINES = 10
+_MOST_CARDS = 12
+_MOST_BARS = 20
+_MOST_EXPLAINED = 500
 
 
 def write_report(
@@ -85,12 +94,13 @@ def report_page(
         raise ValueError("A report needs the table of methods and at least one test row; pass both.")
     source = source or Source()
     kind = type(fitted.classifier).__name__
-    form, script = try_form(model, test)
+    form, script = try_form(model, test, train)
+    importance = _importance(model, fitted, test)
     sections = [
         _right(model, fitted, test, y_train, y_test),
-        _prototypes(model, fitted),
-        _relevances(model, fitted),
-        *_certainty(model, fitted, test, y_test),
+        _prototypes(model, fitted, train, y_train, importance, source),
+        _relevances(model, fitted, importance),
+        *_certainty(model, fitted, test, y_test, source),
         Section("try", "Try a row", form),
         _summary(table, _one_sentence(fitted, table) if verdict is None else verdict),
         _tradeoff(fitted, tradeoff, table),
@@ -218,43 +228,101 @@ def _right(model: Any, fitted: FittedModel, test: Any, y_train: np.ndarray, y_te
     return Section("confusion", "How often it is right", pair(shown, drawn) if size < 5.5 else shown + drawn)
 
 
-def _prototypes(model: Any, fitted: FittedModel) -> Section:
+def _importance(model: Any, fitted: FittedModel, test: Any) -> tuple[list[str], np.ndarray] | None:
+    """How much each column decides, on the first test rows; None where densities decide."""
+    if getattr(fitted.classifier, "classify_by", "prototypes") != "prototypes":
+        return None
+    n_rows = min(_MOST_EXPLAINED, getattr(test, "shape", np.shape(test))[0])
+    return mean_contributions(model, rows_of(test, np.arange(n_rows)))
+
+
+def _prototypes(
+    model: Any,
+    fitted: FittedModel,
+    train: Any,
+    y_train: np.ndarray,
+    importance: tuple[list[str], np.ndarray] | None,
+    source: Source,
+) -> Section:
     classifier = fitted.classifier
     labels, counts = np.unique(classifier.prototype_labels_, return_counts=True)
     shape = image_shape_of(classifier.prototypes_.shape[1], fitted.feature_names)
-    most = _MOST_IMAGES if shape is not None else _MOST_LINES
+    most = _MOST_IMAGES if shape is not None else max(_MOST_CARDS // len(labels), 1)
     cut = f" Shown are the first {most} of each class." if counts.max() > most else ""
-    if shape is None:
-        n_features = len(fitted.feature_names)
-        said = "Each line is a prototype: its value in each feature, as the model scales it."
-        picture = draw(
-            "prototypes", lambda ax: plot_prototypes(model, max_per_class=most, ax=ax), said,
-            width=float(np.clip(0.22 * n_features + 2.4, 5.2, 10)), height=4.0,
-        )  # fmt: skip
-        kind = "wide" if n_features > 14 else ""
-    else:
-        said = "Each picture is a prototype, one row a class."
-        columns = min(int(counts.max()), most)
-        picture = draw(
-            "prototypes", lambda ax: plot_prototypes(model, image_shape=shape, max_per_class=most, ax=ax), said,
-            width=0.55 * columns + 1.0, height=0.58 * len(labels) + 0.3,
-        )  # fmt: skip
-        kind = "small"
-    return Section("prototypes", "The prototypes", figure(picture, said + cut, kind))
+    columns, found = cases(model, train, y_train, most)
+    if shape is not None:
+        said = f"Each picture is a prototype, one line a class.{cut}"
+        beside = "The training rows of the same class most like them, in the same places."
+        width, height = 0.55 * min(int(counts.max()), most) + 1.0, 0.58 * len(labels) + 0.3
 
+        def pictures(name: str, told: str, rows: np.ndarray | None) -> str:
+            plot = partial(plot_prototypes, model, image_shape=shape, max_per_class=most, positions=rows)
+            return figure(draw(name, lambda ax: plot(ax=ax), told, width=width, height=height), told, "small")
 
-def _relevances(model: Any, fitted: FittedModel) -> Section:
-    name, title = "relevances", "Which columns count"
-    if not learns_a_metric(model):
-        return Section(
-            name,
-            title,
-            paragraph(
-                f"{type(fitted.classifier).__name__} as fitted here weighs all features alike. LOGM with "
-                'metric="relevance", GRLVQ, GMLVQ or LPD learn weights.',
-                "soft",
-            ),
+        of_rows = np.full(classifier.prototypes_.shape, np.nan)
+        for one in found:
+            of_rows[one.prototype] = [np.nan if value is None else value for value in one.row_values]
+        named = table(
+            ("prototype", "class", "most like it"),
+            [(one.prototype + 1, one.label, "-" if one.row is None else source.train_row(one.row)) for one in found],
+            caption="The numbers of the prototypes, as `protolearn explain` gives them",
+            columns=3,
         )
+        body = pair(pictures("prototypes", said, None), pictures("cases", beside, of_rows)) + _folded(
+            "Numbers of the prototypes and their training rows", named
+        )
+        return Section("prototypes", "The prototypes", body)
+    shares = np.full(len(columns), 1.0) if importance is None else importance[1]
+    said = (
+        "A row gets the class of the prototype that it is most like. A prototype is learned and need not be a row of "
+        "the table; beside it stands the training row of the same class that is most like it. Numbers are in the units "
+        f"of the table.{cut}{said_of_columns(len(columns))} {source.about_rows}"
+    )
+    body = paragraph(said) + case_cards(columns, found, shares, source)
+    if len(fitted.feature_names) <= _MOST_LINES:
+        told = "Each line is a prototype: its value in each column, as the model scales it."
+        picture = draw(
+            "prototypes", lambda ax: plot_prototypes(model, max_per_class=most, ax=ax), told,
+            width=float(np.clip(0.22 * len(fitted.feature_names) + 2.4, 5.2, 10)), height=4.0,
+        )  # fmt: skip
+        body += figure(picture, told)
+    return Section("prototypes", "The prototypes", body)
+
+
+def _folded(title: str, body: str) -> str:
+    """What opens on a click."""
+    return f"<details><summary>{title}</summary>{body}</details>"
+
+
+def _relevances(model: Any, fitted: FittedModel, importance: tuple[list[str], np.ndarray] | None) -> Section:
+    name, title = "relevances", "Which columns count"
+    body = "" if importance is None else _decides(*importance)
+    if learns_a_metric(model):
+        body += _learned(model, fitted, name)
+    elif importance is None:
+        body = paragraph("This model decides by densities, in which all columns count alike.", "soft")
+    return Section(name, title, body)
+
+
+def _decides(columns: list[str], shares: np.ndarray) -> str:
+    order = np.argsort(-shares, kind="stable")[:_MOST_BARS]
+    said = (
+        "How much each column decides: the mean size of what it adds for or against a class, over the test rows, as a "
+        "share of all columns."
+    )
+    cut = f" Of {len(columns)} columns the first {_MOST_BARS}." if len(columns) > _MOST_BARS else ""
+    largest = max(float(shares.max()), 1e-12)
+    bars = "".join(
+        f'<div class="bar"><span>{text(columns[j])}</span><svg viewBox="0 0 100 10" preserveAspectRatio="none" '
+        f'aria-hidden="true"><rect x="0" y="1" width="{100 * shares[j] / largest:.1f}" height="8" '
+        f'style="fill:var(--accent)"/></svg><span class="number">{100 * shares[j]:.1f} %</span></div>'
+        for j in order
+    )
+    return paragraph(said + cut) + f'<div class="bars">{bars}</div>'
+
+
+def _learned(model: Any, fitted: FittedModel, name: str) -> str:
+    """The weights or the matrix that the distance has learned."""
     shares = relevances_of(model)
     order = np.argsort(-shares.mean(axis=0), kind="stable")
     first = ", ".join(f"{fitted.feature_names[j]} ({100 * shares.mean(axis=0)[j]:.0f} %)" for j in order[:3])
@@ -272,7 +340,7 @@ def _relevances(model: Any, fitted: FittedModel) -> Section:
         size = float(np.clip(0.16 * len(order) + 2.2, 3.4, 8))
         matrix = draw("omega", lambda ax: plot_omega(model, ax=ax), told, width=size + 0.8, height=size)
         body = pair(body, figure(matrix, told, "" if size < 5.5 else "wide"))
-    return Section(name, title, body)
+    return body
 
 
 def _embedding(model: Any, fitted: FittedModel, train: Any, y_train: np.ndarray) -> Section:
@@ -300,7 +368,7 @@ def _learning(model: Any, fitted: FittedModel) -> Section:
     return Section(name, title, figure(picture, said), False)
 
 
-def _certainty(model: Any, fitted: FittedModel, test: Any, y_test: np.ndarray) -> list[Section]:
+def _certainty(model: Any, fitted: FittedModel, test: Any, y_test: np.ndarray, source: Source) -> list[Section]:
     """What the relative distance is good for; a model that decides otherwise has none."""
     title = "The least certain decisions"
     if getattr(fitted.classifier, "classify_by", "prototypes") != "prototypes":
@@ -309,8 +377,10 @@ def _certainty(model: Any, fitted: FittedModel, test: Any, y_test: np.ndarray) -
         )
         return [Section("rejection", "Leaving unclear rows to a person", told), Section("uncertain", title, told)]
     return [
+        Section("uncertain", title, uncertain_rows(model, test, y_test, source)),
         _rejection(model, fitted, test, y_test),
-        Section("uncertain", title, uncertain_rows(model, test, y_test)),
+        _calibration(model, test, y_test),
+        _certified(model, test, y_test),
     ]
 
 
@@ -335,6 +405,53 @@ def _rejection(model: Any, fitted: FittedModel, test: Any, y_test: np.ndarray) -
     )
     picture = draw("rejection", lambda ax: plot_rejection(model, test, y_test, ax=ax), said, height=3.0)
     return Section("rejection", "Leaving unclear rows to a person", pair(figure(picture, said), shown))
+
+
+def _calibration(model: Any, test: Any, y_test: np.ndarray) -> Section:
+    bins = calibration(model, test, y_test)
+    said = (
+        "Whether the probabilities hold: test rows in groups of rising probability, and how many of each group are "
+        f"right. On average the two are {100 * calibration_error(bins):.1f} points apart."
+    )
+    shown = table(
+        ("probability given, %", "right", "right, % (interval)"),
+        [
+            (
+                f"{100 * mean:.1f}" if mean < 0.99 else "> 99",
+                f"{share.found} of {share.of}",
+                f"{share.percent} ({share.between})",
+            )
+            for mean, share in bins
+        ],
+        caption="Among rows like these, so many are right",
+        wrap=True,
+    )
+    picture = draw("calibration", lambda ax: plot_calibration(model, test, y_test, ax=ax), said, height=3.4)
+    return Section("calibration", "Do the probabilities hold?", pair(paragraph(said) + shown, figure(picture, "")))
+
+
+def _certified(model: Any, test: Any, y_test: np.ndarray) -> Section:
+    title = "How much a row may change"
+    said = (
+        "The share of test rows that are right and provably stay so, however all their numbers change at once by at "
+        "most this part of the range of their columns in training. Nothing is tried out: it follows from the distances."
+    )
+    try:
+        levels = np.array([0.0, 0.01, 0.02, 0.05, 0.1])
+        settings = {"norm": "inf", "scale": "range", "exact": False}
+        shares = certified_accuracy(model, test, y_test, levels, **settings)
+        picture = draw(
+            "certified", lambda ax: plot_certified_accuracy(model, test, y_test, exact=False, ax=ax), said, height=3.4
+        )
+    except ValueError as error:
+        return Section("certified", title, paragraph(f"For this model nothing is certified: {error}", "soft"))
+    shown = table(
+        ("every number by at most, % of its range", "right for certain, at least, %"),
+        [(f"{100 * level:g}", f"{100 * share:.1f}") for level, share in zip(levels, shares, strict=True)],
+        caption="Certified accuracy on the test rows",
+        wrap=True,
+    )
+    return Section("certified", title, pair(paragraph(said) + shown, figure(picture, "")))
 
 
 def _short(above: float, at_most: float) -> str:

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from sklearn.pipeline import Pipeline
 
+from protolearn.explain.border import forms
+from protolearn.explain.units import units_of
 from protolearn.export.folding import deciding_model
 from protolearn.report.fitted import fitted_model
 from protolearn.report.page import paragraph, text
@@ -19,7 +21,8 @@ _EXAMPLES = 20
 _SCRIPT = """
 {
   const form = document.getElementById("try-form"), answer = document.getElementById("try-answer");
-  const shares = document.getElementById("try-shares");
+  const shares = document.getElementById("try-shares"), why = document.getElementById("try-why");
+  const warning = document.getElementById("try-warning");
   const given = JSON.parse(document.getElementById("try-data").textContent);
   let example = 0;
   const fields = given.columns.map((_, j) => document.getElementById("try-" + j));
@@ -43,19 +46,83 @@ _SCRIPT = """
     });
     return given.prepared ? v.map((x, k) => given.factor[k] * (x - given.offset[k])) : v;
   }
+  const percent = (p) => p > 0.99 ? "> 99 %" : p < 0.01 ? "< 1 %" : Math.round(100 * p) + " %";
+  const short = (x) => x === null ? "missing" : typeof x !== "number" ? String(x) :
+    Math.abs(x) >= 1000 && Math.abs(x) < 1e9 ? x.toFixed(0) : String(Number(x.toPrecision(4)));
+  function told(sentence) {
+    const line = document.createElement("p");
+    line.textContent = sentence;
+    return line;
+  }
+  function cell(line, kind, content, name) {
+    const made = line.appendChild(document.createElement(kind));
+    made.textContent = content;
+    if (kind === "th") made.scope = name || "row";
+    else made.className = "number";
+    return made;
+  }
+  // What each column adds to D_rival - D_own, or nothing where that is not what the distances say.
+  function reasons(row) {
+    if (!given.positions) return;
+    const D = distances(row), own = D.indexOf(Math.min(...D));
+    const rival = D.reduce((r, d, i) => labels[i] !== labels[own] && (r < 0 || d < D[r]) ? i : r, -1);
+    if (rival < 0) return;
+    const x = checked(row), picked = (v) => columns ? columns.map((j) => v[j]) : v;
+    const of = picked(given.columnOf), added = given.columns.map(() => 0);
+    for (const [i, sign] of [[rival, 1], [own, -1]]) {
+      const v = picked(given.positions[i]).map((m, j) => m - x[j]), s = given.slots[i];
+      const mapped = maps ? maps[s].map((a) => a.reduce((t, w, j) => t + w * v[j], 0)) : null;
+      v.forEach((d, j) => {
+        const pull = maps ? maps[s].reduce((t, a, k) => t + a[j] * mapped[k], 0) : d * (weights ? weights[s][j] : 1);
+        added[of[j]] += sign * d * pull;
+      });
+    }
+    const total = added.reduce((t, v) => t + v, 0);
+    if (!(Math.abs(total - (D[rival] - D[own])) <= 1e-6 * (D[rival] + D[own]) + 1e-12)) return;
+    const table = document.createElement("table"), head = table.createTHead().insertRow(), body = table.createTBody();
+    table.className = "wrap";
+    const name = (i) => classes[labels[i]] + " (prototype " + given.numbers[i] + ")";
+    ["column", "this row", name(own), name(rival), "speaks for"].forEach((title) => cell(head, "th", title, "col"));
+    added.map((v, j) => j).sort((a, b) => Math.abs(added[b]) - Math.abs(added[a])).slice(0, 6).forEach((j) => {
+      const line = body.insertRow();
+      cell(line, "th", given.columns[j].name);
+      cell(line, "td", short(value(j)));
+      cell(line, "td", short(given.values[own][j]));
+      cell(line, "td", short(given.values[rival][j]));
+      const share = Math.round(100 * Math.abs(added[j]) / added.reduce((t, v) => t + Math.abs(v), 0));
+      cell(line, "td", classes[labels[added[j] >= 0 ? own : rival]] + ", " + share + " %").className =
+        "number " + (added[j] >= 0 ? "right" : "wrong");
+    });
+    why.append(told("Why: the columns that say most, with the two prototypes that the row lies between."), table);
+  }
   function show() {
-    let row, share;
-    try { row = encoded(); share = probabilities(row); } catch (error) {
-      answer.textContent = "Fill in every field.";
-      shares.textContent = "";
+    const empty = [], outside = [];
+    given.columns.forEach((column, j) => {
+      const x = value(j), known = column.low !== null && typeof x === "number";
+      const odd = known && (x < column.low || x > column.high);
+      if (x === null && !column.missing) empty.push(column.name);
+      const range = `${short(column.low)} to ${short(column.high)}`;
+      if (odd) outside.push(`${column.name} is ${short(x)}, in the training rows ${range}`);
+      fields[j].parentElement.className = odd || (x === null && !column.missing) ? "odd" : "";
+    });
+    shares.textContent = "";
+    why.replaceChildren();
+    warning.textContent = outside.length ? "Outside what the model has learned from: " + outside.join("; ") +
+      ". What the model says of such a row is a guess." : "";
+    if (empty.length) {
+      answer.textContent = "No answer: fill in " + empty.join(", ") + ".";
       return;
     }
-    const two = classDistances(row).sort((a, b) => a - b);
-    const certainty = two[1] === Infinity ? 1 : two[0] + two[1] > 0 ? (two[1] - two[0]) / (two[1] + two[0]) : 0;
+    let row, share;
+    try { row = encoded(); share = probabilities(row); } catch (error) {
+      answer.textContent = "No answer: " + error.message;
+      return;
+    }
     answer.textContent = "Predicted: " + predict(row);
-    shares.textContent = "Certainty " + certainty.toFixed(2) + " of 1 (relative distance). Probabilities: " +
+    shares.textContent = "Probabilities: " +
       classes.map((label, c) => [share[c], label]).sort((a, b) => b[0] - a[0]).slice(0, 6)
-        .map(([p, label]) => label + " " + (100 * p).toFixed(1) + " %").join(", ");
+        .map(([p, label]) => label + " " + percent(p)).join(", ");
+    reasons(row);
   }
   function fill() {
     given.examples[example % given.examples.length].forEach((x, j) => { fields[j].value = x === null ? "" : x; });
@@ -70,18 +137,19 @@ _SCRIPT = """
 """
 
 
-def try_form(model: Any, rows: Any) -> tuple[str, str]:
+def try_form(model: Any, rows: Any, train: Any) -> tuple[str, str]:
     """The HTML of the form and its script; where the model cannot run in a page, a sentence and no script.
 
     Parameters
     ----------
     model : fitted classifier, or a pipeline ending in one
     rows : raw rows, the first of which fill the form
+    train : raw training rows; the form warns of values outside their range
     """
     try:
         from protolearn.export.js import module_source
 
-        source, given = _given(model, rows, module_source)
+        source, given = _given(model, rows, train, module_source)
     except (ImportError, ValueError, TypeError) as error:
         return paragraph(f"This model cannot be tried in the page: {error}", "soft"), ""
     if len(given["columns"]) > _MOST_COLUMNS:
@@ -91,10 +159,14 @@ def try_form(model: Any, rows: Any) -> tuple[str, str]:
     fields = "".join(_field(number, column) for number, column in enumerate(given["columns"]))
     data = json.dumps(given, allow_nan=False).replace("<", "\\u003c")
     html = (
-        paragraph("The model itself runs in this page. It begins with a row of the test set.", "soft")
+        paragraph(
+            "The model itself runs in this page; what is typed in stays here. It begins with a row of the test set.",
+            "soft",
+        )
         + f'<form id="try-form" autocomplete="off">{fields}'
         '<div><button type="button" id="try-next">Another test row</button></div></form>'
         '<output id="try-answer" for="try-form" aria-live="polite"></output><p class="soft" id="try-shares"></p>'
+        '<p class="wrong" id="try-warning" role="alert"></p><div id="try-why"></div>'
         f'<script type="application/json" id="try-data">{data}</script>'
         "<noscript><p>The form needs JavaScript, which is switched off here.</p></noscript>"
     )
@@ -111,8 +183,9 @@ def _field(number: int, column: dict[str, Any]) -> str:
     return f'<label for="try-{number}">{name}{entry}</label>'
 
 
-def _given(model: Any, rows: Any, module_source: Any) -> tuple[str, dict[str, Any]]:
+def _given(model: Any, rows: Any, train: Any, module_source: Any) -> tuple[str, dict[str, Any]]:
     """The exported model, and what the form needs to know: columns, their preparation, examples."""
+    given = model
     fitted = fitted_model(model)
     model = deciding_model(model)
     steps = [step for _, step in model.steps[:-1]] if isinstance(model, Pipeline) else []
@@ -139,7 +212,38 @@ def _given(model: Any, rows: Any, module_source: Any) -> tuple[str, dict[str, An
         names = _column_names(model, rows)
         columns = [{"name": str(name), "levels": None, "missing": False, "fill": 0.0} for name in names]
         known = {"prepared": False, "onehot": False, "refuse": True}
-    return source, {**known, "columns": columns, "examples": _examples(columns, rows)}
+    for j, column in enumerate(columns):
+        column["low"], column["high"] = (
+            (None, None) if column["levels"] is not None else _range(train, column["name"], j)
+        )
+    return source, {**known, "columns": columns, "examples": _examples(columns, rows), **_prototypes(given, known)}
+
+
+def _prototypes(model: Any, known: dict[str, Any]) -> dict[str, Any]:
+    """The prototypes as the exported model meets them, for reasons; nothing where columns are not told apart."""
+    units, classifier = units_of(model)
+    metric, found = classifier._prototype_set()
+    if getattr(classifier, "classify_by", "prototypes") != "prototypes" or forms(metric, found) is None:
+        return {}
+    if units.encoder is not None or (not known["prepared"] and len(known["columns"]) != len(units.column_of)):
+        return {}
+    order = np.argsort(np.searchsorted(classifier.classes_, classifier.prototype_labels_), kind="stable")
+    positions = found.positions.astype(np.float64)
+    return {
+        "positions": (positions if known["prepared"] else positions / units.factor + units.offset).tolist(),
+        "slots": np.broadcast_to(found.slot, len(positions)).tolist(),
+        "columnOf": units.column_of.tolist(),
+        "values": units.values(positions),
+        "numbers": (order + 1).tolist(),
+    }
+
+
+def _range(rows: Any, name: Any, place: int) -> tuple[float | None, float | None]:
+    """The smallest and the largest number of a column."""
+    column = rows[name] if hasattr(rows, "columns") else np.asarray(rows)[:, place]
+    numbers = np.asarray(column, dtype=np.float64)
+    numbers = numbers[np.isfinite(numbers)]
+    return (float(numbers.min()), float(numbers.max())) if len(numbers) else (None, None)
 
 
 def _column_names(fitted: Any, rows: Any) -> list[str]:

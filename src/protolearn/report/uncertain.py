@@ -9,40 +9,44 @@ import numpy as np
 from protolearn.data.containers import rows_of
 from protolearn.explain.explanation import Change, Contribution, Explanation, certainty, explain
 from protolearn.report.page import paragraph, text
+from protolearn.report.source import Source
 
 _ROWS = 10
 _COLUMNS = 4
 
 
-def uncertain_rows(model: Any, X: Any, y: Any) -> str:
+def uncertain_rows(model: Any, X: Any, y: Any, source: Source) -> str:
     """The HTML of the cards.
 
     Parameters
     ----------
     model : fitted classifier with prototypes, or a pipeline ending in one
     X, y : raw rows and their labels
+    source : names the rows
     """
     rows = np.argsort(certainty(model, X), kind="stable")[:_ROWS]
     found = explain(model, rows_of(X, rows))
     labels = np.asarray(y)[rows].tolist()
-    cards = "".join(_card(int(row), why, label) for row, why, label in zip(rows, found, labels, strict=True))
+    cards = "".join(
+        _card(source.test_row(int(row)), why, label) for row, why, label in zip(rows, found, labels, strict=True)
+    )
     about = (
-        f"The {len(rows)} test rows nearest to a border between two classes; row 1 is the first of the test set. Bars "
-        "to the right speak for the prediction, bars to the left for the rival."
+        f"The {len(rows)} test rows nearest to a border between two classes, each with the {_COLUMNS} columns that say "
+        f"most. Green bars speak for the class given, red bars for its rival. {source.about_rows}"
     )
     return paragraph(about) + f'<div class="cards">{cards}</div>'
 
 
-def _card(row: int, why: Explanation, true: Any) -> str:
+def _card(row: str, why: Explanation, true: Any) -> str:
     right = why.prediction == true
     verdict = '<span class="right">right</span>' if right else f'<span class="wrong">wrong: it is {text(true)}</span>'
     shown = why.contributions[:_COLUMNS]
     largest = max((abs(part.contribution) for part in shown), default=0.0) or 1.0
     bars = "".join(_bar(part, part.contribution / largest) for part in shown)
     return (
-        f'<article class="card"><h3>Row {row + 1}: {text(why.prediction)} ({verdict})</h3>'
-        f"<p>Prototype {why.prototype} ({text(why.prediction)}) is nearer than prototype {why.rival} "
-        f"({text(why.rival_label)}); certainty {why.certainty:.3f} of 1.</p>{bars}{_change(why)}</article>"
+        f'<article class="card"><h3>{text(row[:1].upper() + row[1:])}: {text(why.prediction)} ({verdict})</h3>'
+        f"<p>It is like prototype {why.prototype + 1} ({text(why.prediction)}), and nearly as like prototype "
+        f"{why.rival + 1} ({text(why.rival_label)}).</p>{bars}{_change(why)}</article>"
     )
 
 
@@ -51,7 +55,7 @@ def _bar(part: Contribution, length: float) -> str:
     colour = "var(--good)" if length >= 0 else "var(--bad)"
     told = f"{part.column} = {_value(part.value)}"
     return (
-        f'<div class="bar"><span title="{text(told)}">{text(told)}</span>'
+        f'<div class="bar"><span>{text(told)}</span>'
         '<svg viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">'
         f'<rect x="{left:.1f}" y="1" width="{max(width, 0.5):.1f}" height="8" style="fill:{colour}"/>'
         '<rect x="49.8" y="0" width="0.4" height="10" fill="currentColor"/></svg>'
