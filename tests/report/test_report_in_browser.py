@@ -74,10 +74,11 @@ def test_opens_without_an_error_or_a_request(browser, report, width, scheme):
     for name in SECTIONS:
         assert page.is_visible(f"#{name} h2")
     for name in ("tradeoff", "confusion", "prototypes", "relevances", "embedding", "learning", "rejection"):
-        box = page.locator(f"#{name} svg").first.bounding_box()
+        box = page.locator(f"#{name} figure svg").first.bounding_box()
         assert box["width"] > 150
         assert box["height"] > 80
     assert page.locator("#uncertain article").count() == 10
+    assert page.locator("#relevances .bar").count() == 5
     assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
 
 

@@ -216,16 +216,21 @@ def _given(model: Any, rows: Any, train: Any, module_source: Any) -> tuple[str, 
         column["low"], column["high"] = (
             (None, None) if column["levels"] is not None else _range(train, column["name"], j)
         )
-    return source, {**known, "columns": columns, "examples": _examples(columns, rows), **_prototypes(given, known)}
+    return source, {
+        **known,
+        "columns": columns,
+        "examples": _examples(columns, rows),
+        **_prototypes(given, known, len(columns)),
+    }
 
 
-def _prototypes(model: Any, known: dict[str, Any]) -> dict[str, Any]:
+def _prototypes(model: Any, known: dict[str, Any], n_columns: int) -> dict[str, Any]:
     """The prototypes as the exported model meets them, for reasons; nothing where columns are not told apart."""
     units, classifier = units_of(model)
     metric, found = classifier._prototype_set()
     if getattr(classifier, "classify_by", "prototypes") != "prototypes" or forms(metric, found) is None:
         return {}
-    if units.encoder is not None or (not known["prepared"] and len(known["columns"]) != len(units.column_of)):
+    if units.encoder is not None or (not known["prepared"] and n_columns != len(units.column_of)):
         return {}
     order = np.argsort(np.searchsorted(classifier.classes_, classifier.prototype_labels_), kind="stable")
     positions = found.positions.astype(np.float64)
