@@ -137,14 +137,14 @@ _SCRIPT = """
 """
 
 
-def try_form(model: Any, rows: Any, train: Any) -> tuple[str, str]:
+def try_form(model: Any, rows: Any, train: Any = None) -> tuple[str, str]:
     """The HTML of the form and its script; where the model cannot run in a page, a sentence and no script.
 
     Parameters
     ----------
     model : fitted classifier, or a pipeline ending in one
     rows : raw rows, the first of which fill the form
-    train : raw training rows; the form warns of values outside their range
+    train : raw training rows, of whose range the form warns; None: it does not
     """
     try:
         from protolearn.export.js import module_source
@@ -245,6 +245,8 @@ def _prototypes(model: Any, known: dict[str, Any], n_columns: int) -> dict[str, 
 
 def _range(rows: Any, name: Any, place: int) -> tuple[float | None, float | None]:
     """The smallest and the largest number of a column."""
+    if rows is None:
+        return None, None
     column = rows[name] if hasattr(rows, "columns") else np.asarray(rows)[:, place]
     numbers = np.asarray(column, dtype=np.float64)
     numbers = numbers[np.isfinite(numbers)]
