@@ -47,7 +47,8 @@ thead th { border-bottom: 2px solid var(--line); vertical-align: bottom; }
 td.number { white-space: pre; }
 table.wrap td.number { white-space: normal; }
 .card table, #try-why table { width: 100%; }
-.card th[scope=row], #try-why th[scope=row] { font-weight: 400; overflow-wrap: anywhere; }
+.card th[scope=row], #try-why th[scope=row] { font-weight: 400; }
+.card th, #try-why th, #try-why td { overflow-wrap: anywhere; }
 .bars { max-width: 40rem; }
 .card th, .card td { padding: .15rem .35rem; }
 th[scope=row] { font-weight: 600; }
