@@ -140,10 +140,10 @@ def _page(rows: Sequence[Row]) -> str:
         "![Mean accuracy over the size of the model](figures/accuracy_bytes.png)",
         "## Where prototypes lose",
         table(("table", "AutoPrototypes, %", "the best of the others", "points behind"), losses(unseen, RIVALS)),
-        f"## {len(means(seen, 'accuracy')[0])} tables that defaults and candidates were chosen on",
-        table(HEADER, lines(seen)),
+        f"## {len(means(seen, 'accuracy')[0])} tables that defaults and candidates were chosen on" if lines(seen) else "",
+        table(HEADER, lines(seen)) if lines(seen) else "",
         "## How this was measured",
-        f"Each table is split {splits} times at random, stratified, 70 to 30, into at most {tables.TRAIN_ROWS:,} rows "
+        f"Splits of each table: {splits}, random and stratified, 70 to 30, into at most {tables.TRAIN_ROWS:,} rows "
         f"to learn from and {tables.TEST_ROWS:,} to test on. Each method gets the same budget: its defaults and up to "
         f"{methods.CONFIGURATIONS - 1} random configurations by three folds, until {methods.SECONDS:g} seconds of "
         "processor time are over. The configuration with the best accuracy gives the accuracy; the one with the best "
