@@ -188,6 +188,9 @@ class _Limits:
         self.low = self.high = unknown
         if inputs is not None and inputs.columns == [str(name) for name in units.columns]:
             self.inputs, self.low, self.high = inputs, inputs.data_min, inputs.data_max
+        elif units.before is None:
+            # The ranges are known without a form of the distance; a radius is not.
+            self.low, self.high = (getattr(model, name, unknown) for name in ("data_min_", "data_max_"))
         self.middle, self.width = self.low / 2.0 + self.high / 2.0, self.high - self.low
         self.is_known = self.inputs is not None and not np.isnan(self.low[self.inputs.is_number]).any()
         self.radius = certified_radius(model, rows, "inf", scale="range") if self.is_known else None
