@@ -140,8 +140,7 @@ def _page(rows: Sequence[Row]) -> str:
         "![Mean accuracy over the size of the model](figures/accuracy_bytes.png)",
         "## Where prototypes lose",
         table(("table", "AutoPrototypes, %", "the best of the others", "points behind"), losses(unseen, RIVALS)),
-        f"## {len(means(seen, 'accuracy')[0])} tables that defaults and candidates were chosen on" if lines(seen) else "",
-        table(HEADER, lines(seen)) if lines(seen) else "",
+        *_seen(seen),
         "## How this was measured",
         f"Splits of each table: {splits}, random and stratified, 70 to 30, into at most {tables.TRAIN_ROWS:,} rows "
         f"to learn from and {tables.TEST_ROWS:,} to test on. Each method gets the same budget: its defaults and up to "
@@ -156,6 +155,14 @@ def _page(rows: Sequence[Row]) -> str:
         "`python -m benchmarks accuracy --docs docs`; it goes on where it was stopped.",
     ]
     return "\n\n".join(piece for piece in pieces if piece) + "\n"
+
+
+def _seen(rows: Sequence[Row]) -> list[str]:
+    """The same table of tables that were looked at, where they were measured."""
+    kept = means(rows, "accuracy")[0]
+    if not kept:
+        return []
+    return [f"## {len(kept)} tables that defaults and candidates were chosen on", table(HEADER, lines(rows))]
 
 
 def _verdict(rows: Sequence[Row]) -> str:
