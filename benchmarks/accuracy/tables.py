@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-# Rows of a split: so many that two cores can tune nine libraries on 36 tables in hours.
+# Rows of a split: so many that two cores can tune the methods on all tables in hours.
 TRAIN_ROWS, TEST_ROWS = 1000, 1500
 
 
