@@ -97,12 +97,15 @@ class NearestPrototypeMixin:
 
     def _check_rows(self, X: Any, *, finite: bool = True) -> Any:
         check_is_fitted(self)
-        return validate_data(
-            self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=finite
-        )
+        # As in `fit`: scikit-learn's sum of float32 rows may overflow both ways.
+        with np.errstate(invalid="ignore"):
+            return validate_data(
+                self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=finite
+            )
 
     def _check_finite(self, X: Any) -> None:
-        assert_all_finite(X, estimator_name=type(self).__name__, input_name="X")
+        with np.errstate(invalid="ignore"):
+            assert_all_finite(X, estimator_name=type(self).__name__, input_name="X")
 
     def _sorted_prototypes(self, X: Any) -> tuple[Metric, PrototypeSet]:
         """Metric and prototypes in the number type in which distances to X are computed."""

@@ -48,9 +48,11 @@ class CheckedClassifier(HasPage, NearestPrototypeMixin, ClassifierMixin, BaseEst
                 f"This needs samples in memory, and they come in blocks: pass an array to {type(self).__name__}, or "
                 "choose `fit` of a classifier that learns by sums over blocks, such as GLVQ."
             )
-        X, y = validate_data(
-            self, X, y, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=1
-        )
+        # scikit-learn sums float32 rows to see whether all are finite; the sum may overflow both ways.
+        with np.errstate(invalid="ignore"):
+            X, y = validate_data(
+                self, X, y, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=1
+            )
         check_classification_targets(y)
         check_range("X", *size_and_spread(X), X.dtype)
         weight = _check_weight(sample_weight, X.shape[0])

@@ -31,6 +31,7 @@ class Units:
     before : the steps before the classifier
     encoder : the bins or normal scores that the classifier gets in place of the features, if any; then factor, offset
         and movable are those of what goes into them, and column_of still that of what the classifier gets
+    are_raw : whether the columns are those of the table that goes in
     """
 
     columns: list[str]
@@ -41,6 +42,7 @@ class Units:
     preparation: Preparation | None
     before: Any
     encoder: Any = None
+    are_raw: bool = True
 
     def features(self, rows: Any) -> np.ndarray:
         """Raw rows as the classifier sees them."""
@@ -50,11 +52,14 @@ class Units:
 
     def cells(self, rows: Any, Z: np.ndarray) -> list[list[Any]]:
         """The raw values of rows, None where missing."""
-        if self.preparation is None:
+        if self.preparation is not None:
+            if is_frame(rows):
+                rows = rows[list(self.columns)]
+            return [[_plain(value) for value in row] for row in zip(*column_arrays(rows), strict=True)]
+        if not self.are_raw or sparse.issparse(rows):
             return self.values(Z)
-        if is_frame(rows):
-            rows = rows[list(self.columns)]
-        return [[_plain(value) for value in row] for row in zip(*column_arrays(rows), strict=True)]
+        # Undoing a scaler would round the values.
+        return np.asarray(rows, dtype=np.float64).tolist()
 
     def values(self, Z: np.ndarray) -> list[list[Any]]:
         """Features (of prototypes) as raw values: a level for a category."""
@@ -122,7 +127,8 @@ def _encoded(units: Units, encoder: Any) -> Units:
 def _plain_units(classifier: Any, before: Any) -> Units:
     n = classifier.n_features_in_
     names = list(getattr(classifier, "feature_names_in_", [f"x{j}" for j in range(n)]))
-    return Units(names, np.arange(n), np.ones(n, dtype=bool), np.ones(n), np.zeros(n), None, before)
+    movable, factor, offset = np.ones(n, dtype=bool), np.ones(n), np.zeros(n)
+    return Units(names, np.arange(n), movable, factor, offset, None, before, are_raw=before is None)
 
 
 def _rescaled(units: Units, scaler: Any, factor: np.ndarray, offset: np.ndarray) -> Units:
