@@ -22,6 +22,7 @@ from protolearn.estimators.blocked import warn_of_sorted_rows
 from protolearn.estimators.cases import BOUNDS, nearest_cases, rows_that_count
 from protolearn.estimators.start import PrototypeBase
 from protolearn.losses import Loss
+from protolearn.losses.links import LARGEST_SLOPE
 from protolearn.metrics import METRICS, Metric
 from protolearn.solvers import SOLVERS, Objective, Plan, Solution
 from protolearn.solvers.base import confined
@@ -486,7 +487,10 @@ class LearningClassifier(PrototypeBase):
         self._theta = found.theta
         self._link = loss.link
         slope = self._slope(loss, self._scale)
-        self._final_slope = annealed(slope, self.annealing, solution.n_steps) * self._slope_factor
+        # A slope that nobody can exceed stays finite.
+        with np.errstate(over="ignore"):
+            steeper = annealed(slope, self.annealing, solution.n_steps) * self._slope_factor
+        self._final_slope = float(min(steeper, LARGEST_SLOPE))
         self.loss_curve_ = list(solution.loss_curve)
         self.n_iter_ = solution.n_iter
         for name in ("relevances_", "omega_"):

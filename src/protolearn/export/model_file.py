@@ -16,7 +16,6 @@ import os
 import re
 import tempfile
 import warnings
-from functools import cache
 from importlib import import_module
 from numbers import Integral, Real
 from pathlib import Path
@@ -103,13 +102,13 @@ _PARAMETERS = {
 }
 
 
-@cache
-def estimators() -> dict[str, type]:
-    """The classes that a model file may name."""
+def estimator_class(name: str) -> type | None:
+    """The class that a model file calls so, if it may: the other classes are not imported, which would take as long."""
     import protolearn
 
-    ours = {name: getattr(protolearn, name) for name in protolearn.__all__}
-    return ours | {name: getattr(import_module(module), name) for name, module in _OTHERS.items()}
+    if name in protolearn.__all__:
+        return getattr(protolearn, name)
+    return getattr(import_module(_OTHERS[name]), name) if name in _OTHERS else None
 
 
 def schema(estimator: type) -> list[str]:
@@ -250,7 +249,7 @@ def _encode_estimator(model: Any, where: str) -> dict[str, Any]:
     if type(model) is RowPipeline:
         return _encode_estimator(Pipeline(model.steps, verbose=model.verbose), where)
     name = type(model).__name__
-    if estimators().get(name) is not type(model):
+    if estimator_class(name) is not type(model):
         raise ModelFileError(
             f"{where} is a {name}, which a model file cannot hold; it takes the estimators of protolearn, Pipeline, "
             "Preparation, StandardScaler and MinMaxScaler. Keep the model by joblib."
@@ -276,7 +275,7 @@ def _parameters(model: Any) -> list[tuple[str, Any]]:
 
 
 def _decode_estimator(value: Any, where: str) -> Any:
-    kind = estimators().get(value["class"])
+    kind = estimator_class(value["class"])
     if kind is None:
         raise ModelFileError(f"{where} is of class {value['class']!r:.80}, which is none that a model file may name")
     name = kind.__name__

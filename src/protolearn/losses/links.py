@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-_LARGEST_SLOPE = float(np.finfo(np.float64).max)
+LARGEST_SLOPE = float(np.finfo(np.float64).max)
 LINKS = ("difference", "relative_sigmoid", "relative", "power")
 
 
@@ -41,7 +41,7 @@ def class_probabilities(class_distances: np.ndarray, link: str, slope: float) ->
     # How far behind the nearest class, so that a large slope makes infinities of one sign only.
     behind = scores - scores.max(axis=1, keepdims=True)
     with np.errstate(over="ignore"):
-        share = np.exp(min(slope, _LARGEST_SLOPE) * behind)
+        share = np.exp(min(slope, LARGEST_SLOPE) * behind)
     return share / share.sum(axis=1, keepdims=True)
 
 
@@ -55,7 +55,7 @@ def log_class_probabilities(class_distances: np.ndarray, link: str, slope: float
             behind *= (slope if link == "power" else 2.0) / 2.0
         else:
             scores = class_scores(class_distances, link)
-            behind = min(slope, _LARGEST_SLOPE) * (scores - scores.max(axis=1, keepdims=True))
+            behind = min(slope, LARGEST_SLOPE) * (scores - scores.max(axis=1, keepdims=True))
     return behind - np.log(np.exp(behind).sum(axis=1, keepdims=True))
 
 
