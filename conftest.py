@@ -25,8 +25,11 @@ MOST_PROCESSES = 8
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_cmdline_main(config):
-    """The whole suite runs on all processors; named files, and a worker's share, in one process."""
-    whole = config.args_source is not config.ArgsSource.ARGS
+    """The whole suite runs on all processors; named files, and a worker's share, in one process.
+
+    pytest-cov has set itself up for one process by now where no `-n` was given.
+    """
+    whole = config.args_source is not config.ArgsSource.ARGS and not config.pluginmanager.hasplugin("_cov")
     if whole and "PYTEST_XDIST_WORKER" not in os.environ and getattr(config.option, "numprocesses", 0) is None:
         config.option.numprocesses = "logical"
         config.option.maxprocesses = config.option.maxprocesses or MOST_PROCESSES
