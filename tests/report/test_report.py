@@ -176,6 +176,23 @@ def test_shares_of_columns_add_up_and_an_idle_column_has_none(flowers):
     assert shares[4] == pytest.approx(0, abs=1e-12)
 
 
+def test_how_to_use_names_the_model_file_and_the_columns(flowers):
+    X, y = flowers
+    X = pd.concat([X] + [X.add_suffix(f" {k}") for k in range(3)], axis=1)
+    html = report_of(MODELS["LOGM"], X, y, source=Source(model_file="my flowers.json"))
+    assert "load(&#x27;my flowers.json&#x27;)" in html
+    assert "protolearn predict &#x27;my flowers.json&#x27; new.csv --proba\n" in html
+    assert "petal width 1 and 4 more:" in html
+    assert "model.json" not in html
+    assert "...." not in html
+
+
+def test_a_finding_can_be_named_and_must_be_a_class(flowers):
+    assert "With virginica as the finding, sensitivity" in report_of(MODELS["LOGM"], *flowers, finding="virginica")
+    with pytest.raises(ValueError, match="knows no class 'rose' to be the finding; choose one of setosa"):
+        report_of(MODELS["LOGM"], *flowers, finding="rose")
+
+
 def test_probabilities_that_hold_have_no_calibration_error(flowers):
     X, y = flowers
     model = LOGM(2, max_iter=5, random_state=0).fit(X, y)
@@ -201,7 +218,7 @@ def test_polars_frames_with_missing_values(flowers):
     frame = pl.DataFrame({name: flowers[0][name].to_list() for name in flowers[0]})
     frame = frame.with_columns(pl.Series("colour", ["red", None, "blue"] * 50))
     html = report_of(Pipeline([("prepare", Preparation()), ("classify", LOGM(max_iter=3))]), frame, flowers[1])
-    assert "columns sepal length, sepal width, petal length, petal width, colour" in html
+    assert "columns sepal length, sepal width, petal length, petal width, colour:" in html
     assert '"name": "colour", "levels": ["blue", "red"], "missing": true' in html
 
 

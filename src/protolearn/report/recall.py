@@ -11,6 +11,8 @@ from scipy.stats import binomtest
 from protolearn.report.page import paragraph, table
 
 _LEVEL = 0.95
+# Of two classes that are nearly as frequent none is the finding unless the user names it.
+_RARE = 2 / 3
 
 
 @dataclass(frozen=True)
@@ -80,13 +82,20 @@ def recognised(y: np.ndarray, predicted: np.ndarray) -> list[Recognised]:
     return sorted(found, key=lambda one: one.recall.found / one.recall.of)
 
 
-def recall_table(y: np.ndarray, predicted: np.ndarray, finding: Any) -> str:
+def rarer_class(y: np.ndarray) -> Any:
+    """Of two classes the one that has at most two thirds as many rows as the other, else None."""
+    labels, counts = np.unique(y, return_counts=True)
+    return labels[counts.argmin()] if len(labels) == 2 and counts.min() <= _RARE * counts.max() else None
+
+
+def recall_table(y: np.ndarray, predicted: np.ndarray, finding: Any, chosen: str = "") -> str:
     """Sentences and a table on the classes, the worst one first.
 
     Parameters
     ----------
     y, predicted : labels of the test rows, true and predicted
-    finding : of two classes, the one whose recall is the sensitivity; None where there are more
+    finding : the class whose recall is the sensitivity; None leaves sensitivity and specificity out
+    chosen : why this class is the finding, in brackets
     """
     classes = recognised(y, predicted)
     worst = classes[0]
@@ -99,13 +108,15 @@ def recall_table(y: np.ndarray, predicted: np.ndarray, finding: Any) -> str:
     if len(classes) > 1:
         said += " It is the class recognised least often."
     sentences = [paragraph(said, "lead")]
-    by_label = {one.label: one.recall for one in classes}
-    if finding is not None and finding in by_label and len(by_label) == 2:
-        (other,) = set(by_label) - {finding}
+    if finding is not None:
+        own = y == finding
+        sensitivity = Share(int(np.sum(predicted[own] == finding)), int(own.sum()))
+        specificity = Share(int(np.sum(predicted[~own] != finding)), int((~own).sum()))
         sentences.append(
             paragraph(
-                f"With {finding} as the finding (the rarer class in training), sensitivity is {by_label[finding]} and "
-                f"specificity {by_label[other]}."
+                f"With {finding} as the finding{f' ({chosen})' if chosen else ''}, sensitivity is {sensitivity}: so "
+                f"many rows with the finding are given it. Specificity is {specificity}: so many rows without the "
+                "finding are not given it."
             )
         )
     right = Share(int(np.sum(y == predicted)), len(y))

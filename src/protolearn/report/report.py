@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -27,7 +28,7 @@ from protolearn.report.metric_plots import learns_a_metric, plot_omega, plot_rel
 from protolearn.report.page import Section, code, figure, page, pair, paragraph, table, text
 from protolearn.report.plots import plot_prototypes
 from protolearn.report.projections import plot_decision_regions, plot_embedding
-from protolearn.report.recall import recall_table
+from protolearn.report.recall import rarer_class, recall_table
 from protolearn.report.rejection import plot_rejection
 from protolearn.report.source import Source
 from protolearn.report.try_form import try_form
@@ -53,6 +54,7 @@ def write_report(
     tradeoff: Sequence[Mapping[str, Any]] | None = None,
     verdict: str | None = None,
     source: Source | None = None,
+    finding: Any = None,
 ) -> None:
     """Write a report on a fitted model: one HTML file that needs no network.
 
@@ -68,10 +70,12 @@ def write_report(
     tradeoff : one dict a size, with the keys "prototypes", "accuracy" and "spread"; None leaves the curve out
     verdict : how the model compares with the others, in place of a sentence about size and speed
     source : the name of the data, the date, the command, and identifiers of the rows
+    finding : the class whose recall is the sensitivity; None takes the rarer of two classes where one is clearly rarer
     """
     html = report_page(
-        model, train, y_train, test, y_test, table=table, tradeoff=tradeoff, verdict=verdict, source=source
-    )
+        model, train, y_train, test, y_test, table=table, tradeoff=tradeoff, verdict=verdict, source=source,
+        finding=finding,
+    )  # fmt: skip
     write_bytes(path, html.encode("utf-8", "xmlcharrefreplace"))
 
 
@@ -86,18 +90,21 @@ def report_page(
     tradeoff: Sequence[Mapping[str, Any]] | None = None,
     verdict: str | None = None,
     source: Source | None = None,
+    finding: Any = None,
 ) -> str:
     """The HTML that `write_report` writes; parameters as there."""
     fitted = fitted_model(model)
     y_train, y_test = np.asarray(y_train), np.asarray(y_test)
     if not table or not len(y_test):
         raise ValueError("A report needs the table of methods and at least one test row; pass both.")
+    if finding is not None and finding not in fitted.classifier.classes_.tolist():
+        known = ", ".join(map(str, fitted.classifier.classes_[:10]))
+        raise ValueError(f"The model knows no class {finding!r} to be the finding; choose one of {known}.")
     source = source or Source()
-    kind = type(fitted.classifier).__name__
     form, script = try_form(model, test, train)
     importance = _importance(model, fitted, test)
     sections = [
-        _right(model, fitted, test, y_train, y_test),
+        _right(model, fitted, test, y_train, y_test, finding),
         _prototypes(model, fitted, train, y_train, importance, source),
         _relevances(model, fitted, importance),
         *_certainty(model, fitted, test, y_test, source),
@@ -106,7 +113,7 @@ def report_page(
         _tradeoff(fitted, tradeoff, table),
         _embedding(model, fitted, train, y_train),
         _learning(model, fitted),
-        _loading(kind, train, fitted),
+        _loading(train, source),
     ]
     return page(
         _title(fitted, source),
@@ -213,10 +220,13 @@ def _tradeoff(
     )
 
 
-def _right(model: Any, fitted: FittedModel, test: Any, y_train: np.ndarray, y_test: np.ndarray) -> Section:
+def _right(
+    model: Any, fitted: FittedModel, test: Any, y_train: np.ndarray, y_test: np.ndarray, finding: Any
+) -> Section:
     predicted = fitted.predict(fitted.features(test))
-    trained, counts = np.unique(y_train, return_counts=True)
-    finding = trained[counts.argmin()] if len(trained) == 2 else None
+    chosen = ""
+    if finding is None:
+        finding, chosen = rarer_class(y_train), "the rarer class in training"
     labels = np.union1d(fitted.classifier.classes_, y_test)
     longest = min(max(len(str(label)) for label in labels), 28)
     size = float(np.clip(0.26 * len(labels) + 1.6 + 0.07 * longest, 3.0, 8.0))
@@ -224,7 +234,7 @@ def _right(model: Any, fitted: FittedModel, test: Any, y_train: np.ndarray, y_te
     picture = draw(
         "confusion", lambda ax: plot_confusion(model, test, y_test, ax=ax), said, width=size + 0.9, height=size
     )
-    shown, drawn = recall_table(y_test, predicted, finding), figure(picture, said, "" if size < 5.5 else "wide")
+    shown, drawn = recall_table(y_test, predicted, finding, chosen), figure(picture, said, "" if size < 5.5 else "wide")
     return Section("confusion", "How often it is right", pair(shown, drawn) if size < 5.5 else shown + drawn)
 
 
@@ -463,20 +473,22 @@ def _short(above: float, at_most: float) -> str:
     return repr(at_most)
 
 
-def _loading(kind: str, train: Any, fitted: FittedModel) -> Section:
+def _loading(train: Any, source: Source) -> Section:
     names = getattr(train, "columns", None)
     n_columns = getattr(train, "shape", np.shape(train))[1]
-    takes = (
-        f"columns {', '.join(map(str, list(names)[:12]))}{', ...' if n_columns > 12 else ''}"
-        if names is not None
-        else f"{n_columns} columns of numbers"
+    takes = f"{n_columns} columns of numbers"
+    if names is not None:
+        more = f" and {n_columns - 12} more" if n_columns > 12 else ""
+        takes = f"the columns {', '.join(map(str, list(names)[:12]))}{more}"
+    file = source.model_file
+    lines = f"from protolearn import load\n\nmodel = load({file!r})\nmodel.predict(rows)\nmodel.predict_proba(rows)\n"
+    shell = "".join(
+        shlex.join(["protolearn", command, file, "new.csv", *options]) + "\n"
+        for command, *options in (("predict", "--proba"), ("explain", "--row", "1"))
     )
-    lines = (
-        'from protolearn import load\n\nmodel = load("model.json")\nmodel.predict(rows)\nmodel.predict_proba(rows)\n'
-    )
-    shell = "protolearn predict model.json new.csv --proba\nprotolearn explain model.json new.csv --row 1\n"
     body = paragraph(
-        "The model file that `protolearn fit --out model.json` writes takes raw rows, with the preparation of their "
-        f"columns inside it: {takes}. Loading it runs nothing."
+        f"Give the model new rows as they are in the table, with {takes}: the model scales and encodes them as it has "
+        "learned to. The model file holds numbers and names and no program, so that a file from somebody else can do "
+        "no harm."
     )
     return Section("load", "How to use the model", body + code(lines) + paragraph("Or from a shell:") + code(shell))
