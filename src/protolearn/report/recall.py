@@ -49,10 +49,15 @@ class Share:
     @property
     def between(self) -> str:
         """The interval in percent."""
-        return f"{100 * self.low:.0f} to {100 * self.high:.0f}" if self.of else "-"
+        return f"{100 * self.low:.0f}\u00a0to\u00a0{100 * self.high:.0f}" if self.of else "-"
+
+    @property
+    def counts(self) -> str:
+        """So many of so many, in one line."""
+        return f"{self.found:,}\u00a0of\u00a0{self.of:,}"
 
     def __str__(self) -> str:
-        return f"{self.percent} % ({self.between} %)"
+        return f"{self.percent}\u00a0% ({self.between}\u00a0%)"
 
 
 @dataclass(frozen=True)
@@ -129,7 +134,7 @@ def recall_table(y: np.ndarray, predicted: np.ndarray, finding: Any, chosen: str
     rows = [
         (
             one.label,
-            f"{one.recall.found} of {one.recall.of}",
+            one.recall.counts,
             f"{one.recall.percent} ({one.recall.between})",
             f"{one.precision.percent} ({one.precision.between})",
         )
