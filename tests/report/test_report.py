@@ -146,7 +146,7 @@ def test_the_title_names_the_data_and_rows_their_identifiers(flowers):
     html = report_of(MODELS["LOGM"], *flowers, source=source)
     assert "<h1>garden: setosa, versicolor or virginica</h1>" in html
     assert "Data: garden. Date: 19 November 2026." in html
-    assert "<code>protolearn fit garden.csv --target kind</code>" in html
+    assert "<code>protolearn fit garden.csv <span>--target</span> kind</code>" in html
 
 
 def test_prototypes_stand_beside_the_nearest_row_of_their_class(flowers):
@@ -184,7 +184,7 @@ def test_how_to_use_names_the_model_file_and_the_columns(flowers):
     X = pd.concat([X] + [X.add_suffix(f" {k}") for k in range(3)], axis=1)
     html = report_of(MODELS["LOGM"], X, y, source=Source(model_file="my flowers.json"))
     assert "load(&#x27;my flowers.json&#x27;)" in html
-    assert "protolearn predict &#x27;my flowers.json&#x27; new.csv --proba\n" in html
+    assert "protolearn predict &#x27;my flowers.json&#x27; new.csv <span>--proba</span>\n" in html
     assert "petal width 1 and 4 more:" in html
     assert "model.json" not in html
     assert "...." not in html

@@ -75,7 +75,7 @@ def lines_of(model: Any, rows: Any) -> list[Line]:
     # The longest beginning first: work_type_ before work_.
     for begin, members in sorted(begins.items(), key=lambda pair: -len(pair[0])):
         alone = not any(j in line_of for j in members)
-        if len(members) > 1 and alone and (sum(binary[j] for j in members) == 1).all():
+        if len(members) > 1 and alone and np.all(sum(binary[j] for j in members) == 1):
             line = Line(begin[:-1], members, [names[j][len(begin) :] for j in members])
             line_of.update(dict.fromkeys(members, line))
     lines = [line_of.get(j) or Line(name, [j], [], j in binary) for j, name in enumerate(names)]

@@ -126,7 +126,8 @@ def plot_omega(
     if not -len(omega) <= slot < len(omega):
         raise ValueError(f"slot must be between 0 and {len(omega) - 1}; got {slot}.")
     names = fitted.feature_names
-    order = np.arange(len(names)) if features is None else [feature_index(names, feature) for feature in features]
+    wanted = range(len(names)) if features is None else features
+    order = np.array([feature_index(names, feature) for feature in wanted])
     matrix = (omega[slot].T @ omega[slot])[np.ix_(order, order)]
     ax = new_axes(ax, (6.0, 5.0))
     largest = float(np.abs(matrix).max()) or 1.0

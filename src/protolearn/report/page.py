@@ -24,7 +24,6 @@ main, header, footer { max-width: 70rem; margin: 0 auto; padding: 0 1rem; }
 header { padding-top: 1.5rem; }
 section { min-width: 0; }
 @media (min-width: 62rem) {
-  .pair table.wrap td { white-space: nowrap; }
   .pair { display: grid; grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); column-gap: 2.5rem; align-items: start; }
 }
 .parts { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 20rem), 1fr)); column-gap: 2rem; }
@@ -47,6 +46,7 @@ th, td { padding: .3rem .7rem; border-bottom: 1px solid var(--line); text-align:
 thead th { border-bottom: 2px solid var(--line); vertical-align: bottom; }
 td.number { white-space: pre; }
 table.wrap td.number { white-space: normal; }
+@media (min-width: 62rem) { .pair table.wrap td.number { white-space: nowrap; } }
 .card table, #try-why table { width: 100%; }
 .card th[scope=row], #try-why th[scope=row] { font-weight: 400; }
 .bars { max-width: 40rem; }
@@ -63,6 +63,7 @@ figure.small svg { max-width: 30rem; }
 figcaption { color: var(--soft); font-size: .88rem; max-width: 46rem; }
 pre { background: var(--panel); border: 1px solid var(--line); border-radius: .4rem; padding: .7rem .9rem;
   overflow-x: auto; font-size: .88rem; line-height: 1.45; white-space: pre-wrap; overflow-wrap: anywhere; }
+code span { white-space: nowrap; }
 code { font-family: ui-monospace, "SF Mono", Consolas, "DejaVu Sans Mono", monospace; }
 .cards { display: grid; gap: .8rem; grid-template-columns: repeat(auto-fill, minmax(min(100%, 27rem), 1fr)); }
 .card { border: 1px solid var(--line); border-radius: .5rem; padding: .7rem .9rem; background: var(--panel);
@@ -124,7 +125,7 @@ def pair(first: str, second: str) -> str:
 
 def code(lines: str) -> str:
     """A block of code."""
-    return f'<pre tabindex="0"><code>{text(lines)}</code></pre>'
+    return f'<pre tabindex="0"><code>{_unbroken(text(lines))}</code></pre>'
 
 
 def table(
@@ -214,7 +215,12 @@ def page(title: str, lead: str, sections: Sequence[Section], *, footer: str, scr
 
 
 def _with_code(sentence: str) -> str:
-    return re.sub(r"`([^`]*)`", r"<code>\1</code>", text(sentence))
+    return re.sub(r"`([^`]*)`", lambda found: f"<code>{_unbroken(found[1])}</code>", text(sentence))
+
+
+def _unbroken(command: str) -> str:
+    """A command whose options keep their dashes in one line."""
+    return re.sub(r"(?<!\S)--[\w-]+", r"<span>\g<0></span>", command)
 
 
 def _class(name: str) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 
 from protolearn.data.containers import rows_of
 from protolearn.explain.conformal import ConformalClassifier
-from protolearn.report.page import Section, paragraph, table
+from protolearn.report.page import Section, pair, paragraph, table
 from protolearn.report.recall import Share
 
 _ALPHA = 0.1
@@ -49,4 +49,4 @@ def class_sets(model: Any, test: Any, y_test: np.ndarray) -> Section:
         caption=f"Sets of {len(second)} test rows",
         wrap=True,
     )
-    return Section("sets", _TITLE, paragraph(said) + shown)
+    return Section("sets", _TITLE, pair(paragraph(said), shown))

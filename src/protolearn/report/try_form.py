@@ -57,6 +57,9 @@ _SCRIPT = """
     const [, found, of] = given.frequencies.reduce((a, b) => Math.abs(b[0] - p) < Math.abs(a[0] - p) ? b : a);
     return ` Of ${of} test rows of which the model was about as sure, ${found} were right.`;
   }
+  // A prototype lies between rows: of 0 and 1 it has a share.
+  const between = (column, x) => column.whole && column.low === 0 && column.high === 1 ?
+    "1 in " + Math.round(100 * Math.min(Math.max(x, 0), 1)) + "\\u00a0%" : short(x);
   function told(sentence) {
     const line = document.createElement("p");
     line.textContent = sentence;
@@ -100,8 +103,7 @@ _SCRIPT = """
       const head = cell(line, "th", "");
       given.columns[j].name.split(/(?<=[_.=])/).forEach((part) => head.append(part, document.createElement("wbr")));
       cell(line, "td", short(value(j)));
-      cell(line, "td", short(given.values[own][j]));
-      cell(line, "td", short(given.values[rival][j]));
+      for (const i of [own, rival]) cell(line, "td", between(given.columns[j], given.values[i][j]));
       const share = Math.round(100 * Math.abs(added[j]) / added.reduce((t, v) => t + Math.abs(v), 0));
       cell(line, "td", classes[labels[added[j] >= 0 ? own : rival]] + ", " + share + "\\u00a0%").className =
         "number " + (added[j] >= 0 ? "right" : "wrong");
