@@ -55,3 +55,5 @@ def test_of_many_classes_each_has_a_line_and_none_is_the_finding():
     assert "sensitivity" not in html
     assert html.count("<tr") == 4
     assert "taken for" not in html
+    assert "Every class is recognised as often." in html
+    assert "recognised least often" in recall_table(TRUE, SAID, None)

@@ -110,8 +110,10 @@ def recall_table(y: np.ndarray, predicted: np.ndarray, finding: Any, chosen: str
     if worst.taken_for is not None:
         other, count = worst.taken_for
         said += f" {count} {'is' if count == 1 else 'are'} taken for {other}."
+    shares = [one.recall.found / one.recall.of for one in classes]
     if len(classes) > 1:
-        said += " It is the class recognised least often."
+        alike = shares[0] == shares[-1]
+        said += " Every class is recognised as often." if alike else " It is the class recognised least often."
     sentences = [paragraph(said, "lead")]
     if finding is not None:
         own = y == finding
