@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Callable, Iterator
 from math import isfinite
@@ -25,8 +26,13 @@ from protolearn.metrics.base import ROUNDING, nearest_labels, squared_lengths
 _BATCH_BYTES = 1 << 21
 TOO_LARGE = "X holds numbers too large to square: they lie far outside the training set; check their unit."
 # Distances from which the nearest is found without computing them: below, predict_proba and predict round alike. Above,
-# 100,000 rows take 0.27 of the time at 64 features and 100 prototypes, 0.25 at 16 and 390, 0.4 under Omega.
-_WORTH_FORMS = 1_000_000
+# 100,000 rows take 0.27 of the time at 64 features and 100 prototypes, 0.25 at 16 and 390, 0.4 under Omega. To import
+# numba and to read the kernel from its cache takes a second, which is what 30 million distances save.
+_WORTH_FORMS, _WORTH_IMPORTING = 1_000_000, 30_000_000
+
+
+def _worth_forms(n_distances: int) -> bool:
+    return n_distances >= (_WORTH_FORMS if "numba" in sys.modules else _WORTH_IMPORTING)
 
 
 def _by_forms(
@@ -168,7 +174,7 @@ class NearestPrototypeMixin:
         dtype = prototypes.positions.dtype
         codes = np.empty(X.shape[0], dtype=np.int64)
 
-        forms = metric.linear_forms(prototypes) if X.shape[0] * len(prototypes) >= _WORTH_FORMS else None
+        forms = metric.linear_forms(prototypes) if _worth_forms(X.shape[0] * len(prototypes)) else None
         if forms is None:
             self._check_finite(X)
 
