@@ -34,7 +34,6 @@ def test_minimum_by_hand():
 def test_perfect_scores_have_no_error():
     curve = verification_curve([2.0, 3.0, 0.0, 1.0], [True, True, False, False])
     assert curve.minimum()[0] == 0.0
-    assert curve.equal_error() == 0.0
 
 
 def test_one_kind_of_claim_is_refused():

@@ -20,9 +20,6 @@ from protolearn.explain.measured import surroundings
 from protolearn.explain.sets import Found, OneSet, SetsOfPrototypes, first_changes, sets_of
 from protolearn.explain.units import Units, units_of
 
-# A change this much larger than the one that reaches the border is on the other side, whatever rounding does.
-BEYOND = 1e-6
-
 
 @dataclass(frozen=True)
 class Contribution:
