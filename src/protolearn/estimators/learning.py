@@ -132,8 +132,9 @@ class LearningClassifier(PrototypeBase):
         check_number("annealing", self.annealing, above=0)
         check_number("regularization", self.regularization, at_least=0)
         check_number("ridge", self.ridge, at_least=0)
-        if self.ridge and self.solver == "online":
-            raise ValueError("ridge needs the gradient of all samples; choose solver='lbfgs', 'gradient' or 'adam'.")
+        if self.ridge and not SOLVERS[self.solver].ridge:
+            others = " or ".join(f"solver={name!r}" for name, solver in SOLVERS.items() if solver.ridge)
+            raise ValueError(f"solver={self.solver!r} learns without a ridge; choose {others}, or leave ridge at 0.")
         check_number("metric_learning_rate", self.metric_learning_rate, at_least=0)
         check_count("batch_size", self.batch_size)
         check_number("tol", self.tol, at_least=0, optional=True)
