@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from sklearn.metrics import det_curve
 
-from protolearn.explain.verification import half_total_error, verification_curve
-from protolearn.report.verification import plot_verification
+from protolearn.explain import half_total_error, verification_curve
+from protolearn.report import plot_verification
 
 
 def test_curve_equals_scikit_learns_detection_error_tradeoff():

@@ -159,8 +159,8 @@ class LPD(KeepingClassifier):
     def verify(self, X: Any, claimed_labels: Any) -> np.ndarray:
         """How likely each sample is of the class it claims to be: an identity is accepted above a threshold.
 
-        The probability (9) of the claimed class; `protolearn.report.verification` makes false acceptance and false
-        rejection curves and the half-total error rate of these scores.
+        The probability (9) of the claimed class; `protolearn.explain.verification_curve` makes false acceptance, false
+        rejection and the half-total error rate of these scores, and `protolearn.report.plot_verification` draws them.
 
         Parameters
         ----------
