@@ -188,8 +188,6 @@ class Question:
         # The inputs of each column; that of a missing value comes first, levels last.
         self.features = [np.flatnonzero(column == j) for j in range(len(inputs.columns))]
 
-    # -- the limits ---------------------------------------------------------------------------------------------------
-
     def _codes(self, to: Any, code: int) -> np.ndarray:
         classes = self.inputs.classes
         if to is None:
@@ -260,8 +258,6 @@ class Question:
     def _width(self) -> np.ndarray:
         width = self.inputs.data_max - self.inputs.data_min
         return np.where(np.isfinite(width) & (width > 0), width, 1.0)
-
-    # -- the answers --------------------------------------------------------------------------------------------------
 
     def answer(
         self, free: np.ndarray, fewest: bool = False, groups: tuple[Category, ...] | None = None
@@ -398,9 +394,8 @@ class Question:
             what = "when no column may change"
         wanted = "another class" if self.to is None else f"class {self.to!s}"
         proved = self.inputs.cells.is_shared and not groups and not self.search.is_whole[free].any()
-        verb = "No row" if proved else "No row was found that"
-        reason = f"{verb}{where}{' ' if proved else ''}{'gets' if proved else ' gets'} {wanted}".replace("  ", " ")
-        reason = f"{reason} {what}".rstrip() + "."
+        row = "No row" if proved else "No row was found that"
+        reason = f"{row}{where} gets {wanted} {what}".rstrip() + "."
         return Counterfactual(None, None if self.to is None else self.to, self.before, [], np.inf, False, reason)
 
 
