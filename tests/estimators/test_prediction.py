@@ -141,7 +141,9 @@ def test_the_largest_probability_is_the_class_of_predict(dtype, link):
 
 
 def test_probabilities_change_places_where_rounding_led_another_class():
-    P = prediction.led_by(np.array([[0.5, 0.5], [0.6, 0.4], [1.0, 0.0], [0.2, 0.8]]), np.array([1, 1, 1, 1]))
+    P = prediction.with_predicted_first(
+        np.array([[0.5, 0.5], [0.6, 0.4], [1.0, 0.0], [0.2, 0.8]]), np.array([1, 1, 1, 1])
+    )
     np.testing.assert_array_equal(P.argmax(axis=1), 1)
     np.testing.assert_allclose(P, [[0.5, 0.5], [0.4, 0.6], [0.0, 1.0], [0.2, 0.8]])
 

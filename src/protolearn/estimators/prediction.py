@@ -53,7 +53,7 @@ def _by_forms(
     return True
 
 
-def led_by(probabilities: np.ndarray, codes: np.ndarray) -> np.ndarray:
+def with_predicted_first(probabilities: np.ndarray, codes: np.ndarray) -> np.ndarray:
     """The probabilities with the largest of each row at its class in `codes`.
 
     Rounding can make equals of the first two of a row, or take the second for the first: the two change places, and
@@ -86,9 +86,13 @@ class NearestPrototypeMixin:
                 "classifier on what fit_resample returns."
             )
         codes = np.searchsorted(self.classes_, self.prototype_labels_)
-        order = np.argsort(codes, kind="stable")
+        order = self._class_order()
         metric, theta, slot = self._metric_and_theta(codes)
         return metric, PrototypeSet(self.prototypes_[order], codes[order], theta, slot[order])
+
+    def _class_order(self) -> np.ndarray:
+        """The rows of `prototypes_` in the order of their classes, in which `_prototype_set` has them."""
+        return np.argsort(np.searchsorted(self.classes_, self.prototype_labels_), kind="stable")
 
     def _metric_and_theta(self, codes: np.ndarray) -> tuple[Metric, np.ndarray, np.ndarray]:
         metric = METRICS["euclidean"]
@@ -251,7 +255,7 @@ class NearestPrototypeMixin:
         """
         X = self._check_rows(X)
         probabilities = class_probabilities(self._checked_class_distances(X), *self._calibrated_link())
-        return led_by(probabilities, self._nearest_codes(X))
+        return with_predicted_first(probabilities, self._nearest_codes(X))
 
     @in_blocks("scores")
     def decision_function(self, X: Any) -> np.ndarray:
@@ -290,8 +294,7 @@ class DistanceFeaturesMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         """
         X = self._check_rows(X)
         result = np.empty((X.shape[0], len(self.prototypes_)), dtype=X.dtype)
-        codes = np.searchsorted(self.classes_, self.prototype_labels_)
-        columns = np.argsort(codes, kind="stable")
+        columns = self._class_order()
         for rows, D, _ in self._batches_of_distances(X):
             with np.errstate(over="ignore"):
                 result[rows, columns] = D

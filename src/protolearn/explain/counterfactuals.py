@@ -11,8 +11,9 @@ import numpy as np
 from protolearn.core.parameters import check_choice, check_count
 from protolearn.explain.certificate import precision
 from protolearn.explain.inputs import Inputs
-from protolearn.explain.rows import Row, plain
+from protolearn.explain.rows import Row
 from protolearn.explain.search import Category, Found, Search
+from protolearn.tables.columns import json_value
 
 # Values are rounded to this share of their change, outwards, where the class stays the one asked for.
 _ROUNDED_TO = 0.01
@@ -345,7 +346,8 @@ class Question:
             v[feature] = cells[self.inputs.column_of[feature]]
         # Without the little weight on what the metric does not see.
         distance = float(self._model_cost(v[None])[0])
-        changes = [Change(self.inputs.columns[j], plain(self.values[j]), plain(cells[j]), label) for j in columns]
+        names, before = self.inputs.columns, self.values
+        changes = [Change(names[j], json_value(before[j]), json_value(cells[j]), label) for j in columns]
         return Counterfactual(self.row.like(cells), label, self.before, changes, distance, found.is_nearest)
 
     def _model_cost(self, V: np.ndarray) -> np.ndarray:

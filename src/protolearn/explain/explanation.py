@@ -133,7 +133,7 @@ def explain(model: Any, rows: Any) -> list[Explanation]:
     prototypes = found.astype(np.dtype(np.float64))
     if len(np.unique(prototypes.labels)) < 2:
         raise ValueError("All prototypes are of one class; there is no decision to explain.")
-    order = np.argsort(np.searchsorted(classifier.classes_, classifier.prototype_labels_), kind="stable")
+    order = classifier._class_order()
     values = units.values(prototypes.positions)
     limits = _Limits(model, units, rows)
     return [
