@@ -6,7 +6,8 @@ import pytest
 from problems import ALL_METRICS, DIFFERENTIABLE, mean_gradient, objective_of, random_problem, stepwise_objective
 from protolearn import RSLVQ, NearestPrototype
 from protolearn.core.schedules import constant
-from protolearn.solvers import SOLVERS, Plan
+from protolearn.solvers import SOLVERS, Plan, Solution
+from protolearn.solvers.base import Solver
 from protolearn.solvers.batch import value_and_gradient
 from protolearn.solvers.descent import _Variables
 
@@ -145,6 +146,9 @@ def test_the_ridge_is_the_same_in_every_unit(blobs):
     np.testing.assert_allclose(1024 * one.prototypes_, other.prototypes_, rtol=1e-6)
 
 
-def test_a_ridge_for_steps_from_sample_to_sample_is_refused(blobs):
-    with pytest.raises(ValueError, match="ridge needs the gradient of all samples; choose solver='lbfgs'"):
-        RSLVQ(ridge=1.0).fit(*blobs)
+@pytest.mark.parametrize("solver", ["online", "nothing"])
+def test_a_ridge_that_the_solver_does_not_add_is_refused(solver, blobs, monkeypatch):
+    own = Solver(lambda start, data, objective, plan: Solution(start), "keeps the start")
+    monkeypatch.setattr("protolearn.estimators.learning.SOLVERS", dict(SOLVERS.items()) | {"nothing": own})
+    with pytest.raises(ValueError, match=f"solver='{solver}' learns without a ridge; choose solver='gradient' or"):
+        RSLVQ(ridge=1.0, solver=solver).fit(*blobs)

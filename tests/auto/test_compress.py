@@ -47,7 +47,7 @@ def test_a_budget_of_bytes_is_kept_and_both_sides_are_measured_on_rows_held_out(
     found = small.compression_
     assert found.given.n_bytes > 20 * found.small.n_bytes
     # The forest knows all rows by heart: measured on them it would be right always.
-    assert 0.85 < found.given.accuracy < 1.0 or found.n_held_out < 40
+    assert 0.8 < found.given.accuracy < 1.0
     assert small.score(X, y) > 0.9
 
 

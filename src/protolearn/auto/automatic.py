@@ -24,7 +24,7 @@ from protolearn.auto.race import Budget, Entry, Problem, numbers_of, refitted, s
 from protolearn.auto.rows import row_classifier_of_sets
 from protolearn.auto.search import BYTES, Search, Told, row_of
 from protolearn.core.pages import HasPage
-from protolearn.core.parameters import check_count, check_number, check_random
+from protolearn.core.parameters import check_count, check_number, check_random, stores_parameters
 from protolearn.data.containers import rows_of
 from protolearn.export.pipeline import row_classifier
 from protolearn.losses.temperature import tempered
@@ -104,6 +104,7 @@ class AutoPrototypes(HasPage, ClassifierMixin, BaseEstimator):
     (True, True)
     """
 
+    @stores_parameters
     def __init__(
         self,
         max_bytes: int | None = None,
@@ -116,17 +117,7 @@ class AutoPrototypes(HasPage, ClassifierMixin, BaseEstimator):
         random_state: Any = None,
         verbose: int = 0,
         callback: Callable[[dict[str, Any]], Any] | None = None,
-    ) -> None:
-        self.max_bytes = max_bytes
-        self.time_limit = time_limit
-        self.members = members
-        self.scoring = scoring
-        self.cv = cv
-        self.class_weight = class_weight
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-        self.callback = callback
+    ) -> None: ...
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> AutoPrototypes:
         """Choose and learn a model.

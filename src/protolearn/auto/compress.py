@@ -52,7 +52,6 @@ class Compression:
 
     given: Side
     small: Side
-    n_held_out: int
     within: bool
     verdict: str
 
@@ -144,7 +143,7 @@ def compress(
     small = AutoPrototypes(max_bytes=max_bytes, random_state=seed)._refit(kept, X, labels)
     if max_bytes is not None and small.size_bytes_ > max_bytes:
         small = kept
-    small.compression_ = Compression(*sides, len(held), judge.within, _verdict(sides, len(held), judge, given_labels))
+    small.compression_ = Compression(*sides, judge.within, _verdict(sides, len(held), judge, given_labels))
     if verbose:
         print(small.compression_)
     if not judge.within:

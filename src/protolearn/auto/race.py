@@ -306,7 +306,7 @@ def set_log_proba(classifier: Any, Z: np.ndarray, classes: np.ndarray, soft: boo
     """
     if soft:
         codes = np.searchsorted(classifier.classes_, classifier.prototype_labels_)
-        order = np.argsort(codes, kind="stable")
+        order = classifier._class_order()
         _, slope = classifier._link_and_slope()
         found = class_log_sums(-slope * classifier.transform(Z)[:, order], codes[order])
         found -= found.max(axis=1, keepdims=True)

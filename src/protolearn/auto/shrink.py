@@ -247,7 +247,7 @@ def _fitted(
             classifier.set_params(n_components=plan.rank)
         else:
             given = parameters["metric"]
-            like = given if isinstance(given, Omega) else Omega()
+            like = given if hasattr(given, "n_components") else Omega()
             classifier.set_params(metric=replace(like, n_components=plan.rank, scope="global", start_at=None))
     elif "metric" in parameters and not isinstance(parameters["metric"], str):
         classifier.set_params(metric="euclidean")

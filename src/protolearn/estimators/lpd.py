@@ -12,7 +12,7 @@ from sklearn.utils import check_array
 
 from protolearn.core.parameters import check_choice, check_number, stores_parameters
 from protolearn.core.prototypes import PrototypeSet
-from protolearn.data import Samples, TrainingSet
+from protolearn.data import Samples
 from protolearn.estimators.documentation import documented
 from protolearn.estimators.held_out import KeepingClassifier
 from protolearn.estimators.learning import mean_nearest_distance
@@ -95,8 +95,6 @@ class LPD(KeepingClassifier):
         callback: Callable | None = None,
     ) -> None: ...
 
-    _stream_goes_on = False
-
     @classmethod
     def _solvers(cls, loss: Loss | None = None) -> list[str]:
         return list(SOLVERS)
@@ -113,8 +111,10 @@ class LPD(KeepingClassifier):
         check_number("exponent", self.exponent, above=0)
         return super()._check_parameters()
 
-    def _start(self, data: Samples, metric: Metric, random: np.random.RandomState) -> PrototypeSet:
-        if not self._stream_goes_on:
+    def _start(
+        self, data: Samples, metric: Metric, random: np.random.RandomState, *, further: bool = False
+    ) -> PrototypeSet:
+        if not further:
             self.weights_start_ = self.initial_weights
             if self.initial_weights == "auto":
                 plain, by_variance = (
@@ -123,14 +123,7 @@ class LPD(KeepingClassifier):
                 )
                 self.weights_start_ = "ones" if plain < by_variance else "inverse_std"
         initial = "ones" if self.weights_start_ == "ones" else "inverse_spread"
-        return super()._start(data, SquaredDiagonal("prototype", initial), random)
-
-    def _with_new_classes(self, current: PrototypeSet, data: TrainingSet, metric: Metric) -> PrototypeSet:
-        self._stream_goes_on = True
-        try:
-            return super()._with_new_classes(current, data, metric)
-        finally:
-            del self._stream_goes_on
+        return super()._start(data, SquaredDiagonal("prototype", initial), random, further=further)
 
     def _adjusted_plan(
         self, plan: Plan, start: PrototypeSet, data: Samples, metric: Metric, validation: Samples | None
@@ -159,8 +152,8 @@ class LPD(KeepingClassifier):
     def verify(self, X: Any, claimed_labels: Any) -> np.ndarray:
         """How likely each sample is of the class it claims to be: an identity is accepted above a threshold.
 
-        The probability (9) of the claimed class; `protolearn.report.verification` makes false acceptance and false
-        rejection curves and the half-total error rate of these scores.
+        The probability (9) of the claimed class; `protolearn.explain.verification_curve` makes false acceptance, false
+        rejection and the half-total error rate of these scores, and `protolearn.report.plot_verification` draws them.
 
         Parameters
         ----------

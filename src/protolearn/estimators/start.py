@@ -176,8 +176,13 @@ class PrototypeBase(DistanceFeaturesMixin, CheckedClassifier):
         metric.check()
         return metric
 
-    def _start(self, data: Samples, metric: Metric, random: np.random.RandomState) -> PrototypeSet:
-        """The first prototypes: by an initializer, from an array, or from a fitted estimator."""
+    def _start(
+        self, data: Samples, metric: Metric, random: np.random.RandomState, *, further: bool = False
+    ) -> PrototypeSet:
+        """The first prototypes: by an initializer, from an array, or from a fitted estimator.
+
+        further : these are of classes that a stream had not held before
+        """
         given = self.init
         if isinstance(given, str) or callable(given):
             counts = prototype_counts(self._number_of_prototypes(data), data.class_counts, self.classes_)

@@ -16,7 +16,7 @@ from protolearn.core.parameters import check_choice, check_count, check_number, 
 from protolearn.data import Samples, TrainingSet, row_batches
 from protolearn.estimators.blocked import in_blocks
 from protolearn.estimators.documentation import documented
-from protolearn.estimators.prediction import TOO_LARGE, led_by
+from protolearn.estimators.prediction import TOO_LARGE, with_predicted_first
 from protolearn.estimators.start import begin_on
 from protolearn.estimators.tradeoff import count_by_folds
 from protolearn.initializers import INITIALIZERS, prototype_counts
@@ -286,7 +286,7 @@ class MixtGauss(Generator):
         if self.classify_by == "prototypes":
             return super().predict_proba(X)
         scores = self._log_joint(X)
-        return led_by(softmax(scores, axis=1), scores.argmax(axis=1))
+        return with_predicted_first(softmax(scores, axis=1), scores.argmax(axis=1))
 
     @in_blocks("scores")
     def decision_function(self, X: Any) -> np.ndarray:

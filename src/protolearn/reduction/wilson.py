@@ -24,22 +24,14 @@ from protolearn.reduction.neighbour_blocks import Neighbours, offer_block
 from protolearn.reduction.neighbours import nearest_others, nearest_rows
 
 _ROWS_AT_ONCE = 4096
-
-
 # The nearest sample that editing leaves is nearly always among these; the others are searched for one by one.
 _LOOK_AHEAD = 10
-
-
 KEPT_ROWS = """    sample_indices_ : array of shape (n_prototypes,)
         The rows of X that were kept, in their order.
     reduction_ : float
         Share of the samples removed.
 """
-
-
 _CANDIDATES = (1, 3, 5, 7, 9)
-
-
 _FOLDS = 5
 
 

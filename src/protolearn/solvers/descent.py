@@ -263,6 +263,9 @@ def _adam_epochs(variables: _Variables, vector: np.ndarray, data: Samples, objec
         yield total / data.total_weight, vector
 
 
-SOLVERS.add("gradient", Solver(gradient, "gradient descent on the whole training set, with line search"))
-SOLVERS.add("lbfgs", Solver(lbfgs, "SciPy's L-BFGS-B on the whole training set, often the lowest loss", by_block=False))
-SOLVERS.add("adam", Solver(adam, "Adam on mini-batches of `batch_size` rows"))
+SOLVERS.add("gradient", Solver(gradient, "gradient descent on the whole training set, with line search", ridge=True))
+SOLVERS.add(
+    "lbfgs",
+    Solver(lbfgs, "SciPy's L-BFGS-B on the whole training set, often the lowest loss", by_block=False, ridge=True),
+)
+SOLVERS.add("adam", Solver(adam, "Adam on mini-batches of `batch_size` rows", ridge=True))

@@ -30,7 +30,7 @@ from protolearn.solvers.stopping import EarlyStopping, best_iterate
 _BATCH_BYTES = 1 << 23
 _MOST_BATCH_ROWS = 1 << 16
 # Rows whose loss before learning is measured, to tell whether learning made it worse.
-_LOOK_AT = 2000
+LOOK_AT = 2000
 
 
 def online(start: PrototypeSet, data: TrainingSet, objective: Objective, plan: Plan) -> Solution:
@@ -43,14 +43,14 @@ def online(start: PrototypeSet, data: TrainingSet, objective: Objective, plan: P
     it was when the sample was presented. A penalty of the prototypes alone, which acts between batches, is left out.
     """
     presentations = data.presentations(plan.random if plan.shuffle else None)
-    stream = _Stream(start, data, objective, plan, epoch_length=presentations.length)
+    stream = OnlineRun(start, data, objective, plan, epoch_length=presentations.length)
     stopping = EarlyStopping(plan.tol, plan.watch, best_iterate(plan, data, objective.metric))
     size = batch_rows(data.n_features, data.dtype.itemsize, _BATCH_BYTES, _MOST_BATCH_ROWS)
     # A call of a kernel costs 0.2 ms, an epoch on a small set less: several epochs go into one call when nobody looks.
     fitting = max(1, min(size // presentations.length, plan.max_iter // 10))
     together = 1 if plan.watch or plan.tol is not None else fitting
     result = Solution(start)
-    looked_at = presentations.sample(_LOOK_AT)
+    looked_at = presentations.sample(LOOK_AT)
     best = (stream.loss_at_start(looked_at), start) if objective.loss.differentiable else (np.inf, start)
     loss_before = best[0]
     epoch = 0
@@ -89,23 +89,6 @@ def online(start: PrototypeSet, data: TrainingSet, objective: Objective, plan: P
     return result
 
 
-def fit_in_one_call(
-    start: PrototypeSet, data: TrainingSet, objective: Objective, plan: Plan, order: np.ndarray
-) -> PrototypeSet | None:
-    """The prototypes that `online` ends with, by one call of the kernel over the rows of all epochs.
-
-    For many short fits that share `order`, such as those of a grid of settings: 100 epochs over 90 rows take a third of
-    the time. None where `online` has more to do: learning diverged, or ended above the loss it began with.
-    """
-    presentations = data.presentations(plan.random)
-    stream = _Stream(start, data, objective, plan, epoch_length=presentations.length)
-    before = stream.loss_at_start(presentations.sample(_LOOK_AT))
-    values = np.empty(len(order))
-    if stream.run_rows(order, None, values) < len(order) or not values[-presentations.length :].mean() <= before:
-        return None
-    return stream.packed.prototypes()
-
-
 def _got_worse(start: PrototypeSet, end: PrototypeSet, data: TrainingSet, objective: Objective) -> bool:
     """Whether learning made a tenth more of the training set wrong than the start did.
 
@@ -117,7 +100,7 @@ def _got_worse(start: PrototypeSet, end: PrototypeSet, data: TrainingSet, object
     return after > before + 0.1
 
 
-class _Stream:
+class OnlineRun:
     """The state between two calls of the kernel: prototypes, step count, rates of the prototypes."""
 
     def __init__(

@@ -50,6 +50,13 @@ def is_missing(value: Any) -> bool:
     return isinstance(value, float | np.floating) and value != value
 
 
+def json_value(value: Any) -> Any:
+    """A value of a table as JSON has it, None where it is missing."""
+    if is_missing(value):
+        return None
+    return value.item() if isinstance(value, np.generic) else value
+
+
 def is_number(value: Any) -> bool:
     """A real number that is no text."""
     return isinstance(value, bool | int | float | np.bool_ | np.integer | np.floating)

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from protolearn.core.pages import HasPage
-from protolearn.core.parameters import check_choice, check_count
+from protolearn.core.parameters import check_choice, check_count, stores_parameters
 from protolearn.tables.columns import column_arrays, holds_numbers, is_frame, numbers, texts
 
 CATEGORIES = ("onehot", "ordinal")
@@ -93,13 +93,10 @@ class Preparation(HasPage, TransformerMixin, BaseEstimator):
            [1., 2., 0., 1.]])
     """
 
+    @stores_parameters
     def __init__(
         self, categories: str = "onehot", missing: str = "impute", scaling: str = "minmax", max_categories: int = 100
-    ) -> None:
-        self.categories = categories
-        self.missing = missing
-        self.scaling = scaling
-        self.max_categories = max_categories
+    ) -> None: ...
 
     def fit(self, X: Any, y: Any = None) -> Preparation:
         """Learn levels, medians and scales.
