@@ -9,7 +9,7 @@ from docutils.parsers.rst import Directive
 
 # A question, what leads to the answers at its right, and the answers: a class or a page, and why.
 ROWS = (
-    ("Do you want to choose nothing?", "nothing", (("AutoPrototypes", "held-out rows choose"),)),
+    ("Should held-out rows choose everything?", "nothing", (("AutoPrototypes", "held-out rows choose"),)),
     ("Must the stored rows be your own?", "my own rows", (("HartCondensing", "a subset that answers alike"),)),
     (
         "Do columns act together (pixels, spectra)?",
@@ -17,7 +17,7 @@ ROWS = (
         (("GMLVQ", "one learned matrix"), ("LGMLVQ", "one for each class")),
     ),
     (
-        "Do many columns say nothing?",
+        "Are many columns noise?",
         "some are noise",
         (("GRLVQ", "a weight for each column"), ("LPD", "for each prototype")),
     ),
