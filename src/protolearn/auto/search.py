@@ -126,7 +126,7 @@ def row_of(entry: Entry, problem: Problem) -> dict[str, Any]:
     }
 
 
-class Told:
+class Reporter:
     """Tells the user of each candidate that was judged, and ends the race where the user's callback says so."""
 
     def __init__(self, verbose: int, callback: Callable[[dict[str, Any]], Any] | None, problem: Problem) -> None:
