@@ -77,7 +77,7 @@ class Search:
 
     @staticmethod
     def _grow_on_all(whole: Race, entries: list[Entry]) -> None:
-        """What is made for large numbers, and the leading candidates from the number on that the race gave them."""
+        """Try larger numbers of prototypes on all rows, for the candidates made for them and for those that lead."""
         whole.grow(GROWING, LARGE_COUNTS)
         best: dict[str, Entry] = {}
         for entry in sorted(entries, key=lambda one: one.loss):

@@ -40,7 +40,7 @@ def online(start: PrototypeSet, data: TrainingSet, objective: Objective, plan: P
         theta_s <- project(theta_s - rho(t) sum of c_i dD_i/dtheta_s)
 
     All gradients of a step are taken before anything moves. The loss of an epoch is the mean over its samples, each as
-    it was when the sample was presented. A penalty of the prototypes alone, which acts between batches, is left out.
+    it was when the sample was presented, without the penalty by which `_shrink` moves prototypes between batches.
     """
     presentations = data.presentations(plan.random if plan.shuffle else None)
     stream = OnlineRun(start, data, objective, plan, epoch_length=presentations.length)
