@@ -189,7 +189,7 @@ def smallest_within_one_error(points: Sequence[TradeoffPoint]) -> TradeoffPoint:
     """The point of fewest prototypes that is within one standard error of the most accurate one.
 
     The error is that of the difference of the two over the same folds. The error of the most accurate point alone would
-    be larger where one fold is hard for every number of prototypes, and would excuse too few of them.
+    be larger where one fold is hard for every number of prototypes, and too few of them would do.
 
     Parameters
     ----------

@@ -117,8 +117,8 @@ def prototype_penalty(prototypes: PrototypeSet, objective: Objective) -> Gradien
     found = objective.loss.penalty(prototypes.positions, prototypes.labels)
     if found is None:
         return None
-    value, slope = found
-    return Gradient(value, slope, np.zeros(prototypes.theta.shape)) * objective.regularization
+    value, gradient = found
+    return Gradient(value, gradient, np.zeros(prototypes.theta.shape)) * objective.regularization
 
 
 def total_gradient(prototypes: PrototypeSet, data: Reducible, objective: Objective) -> Gradient | None:
