@@ -107,7 +107,7 @@ def test_gradients_of_blocks_add_up():
 )
 @pytest.mark.parametrize("loss", ["rslvq", "glvq"])
 def test_gradient_of_the_ridge(loss, metric):
-    """The slope that L-BFGS gets is that of the mean loss with the ridge of the docstring, written out here."""
+    """The gradient that L-BFGS gets is that of the mean loss with the ridge of the docstring, written out here."""
     metric = ALL_METRICS[metric]
     data, prototypes = random_problem(metric)
     objective = objective_of(loss, metric)
@@ -124,9 +124,9 @@ def test_gradient_of_the_ridge(loss, metric):
             moved += data.n_features * ((t - t0) ** 2).sum() / (t0**2).sum() if t0.size else 0.0
         return mean_gradient(at, data, objective).value + 0.7 / (2 * len(data.y)) * moved
 
-    value, slope = variables.value_and_slope(vector, data, objective)
+    value, gradient = variables.value_and_gradient(vector, data, objective)
     assert value == pytest.approx(with_ridge(vector), rel=1e-12)
-    assert relative_error(slope, central_differences(with_ridge, vector)) < 1e-6
+    assert relative_error(gradient, central_differences(with_ridge, vector)) < 1e-6
 
 
 @pytest.mark.parametrize("solver", ["lbfgs", "gradient", "adam"])

@@ -22,7 +22,7 @@ from protolearn.auto.candidates import BY_NAME, CANDIDATES, preparation_steps
 from protolearn.auto.choice import KnownPredictions, choose
 from protolearn.auto.race import Budget, Entry, Problem, numbers_of, refitted, set_log_proba
 from protolearn.auto.rows import row_classifier_of_sets
-from protolearn.auto.search import BYTES, Search, Told, row_of
+from protolearn.auto.search import BYTES, Reporter, Search, row_of
 from protolearn.core.pages import HasPage
 from protolearn.core.parameters import check_count, check_number, check_random, stores_parameters
 from protolearn.data.containers import rows_of
@@ -157,7 +157,7 @@ class AutoPrototypes(HasPage, ClassifierMixin, BaseEstimator):
             [one for one in CANDIDATES if self.members > 1 or one.preparation == "standard"],
             cv=self.cv,
             n_jobs=self.n_jobs,
-            tell=Told(self.verbose, self.callback, problem),
+            tell=Reporter(self.verbose, self.callback, problem),
         )
         entries = search.run()
         if not entries:

@@ -77,7 +77,7 @@ class Search:
 
     @staticmethod
     def _grow_on_all(whole: Race, entries: list[Entry]) -> None:
-        """What is made for large numbers, and the leading candidates from the number on that the race gave them."""
+        """Try larger numbers of prototypes on all rows, for the candidates made for them and for those that lead."""
         whole.grow(GROWING, LARGE_COUNTS)
         best: dict[str, Entry] = {}
         for entry in sorted(entries, key=lambda one: one.loss):
@@ -126,7 +126,7 @@ def row_of(entry: Entry, problem: Problem) -> dict[str, Any]:
     }
 
 
-class Told:
+class Reporter:
     """Tells the user of each candidate that was judged, and ends the race where the user's callback says so."""
 
     def __init__(self, verbose: int, callback: Callable[[dict[str, Any]], Any] | None, problem: Problem) -> None:

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from protolearn.data.samples import Combine, combined
+from protolearn.data.samples import Combine
+from protolearn.data.training_set import combined
 
 # A memory-mapped matrix of at least this size is read in blocks; a smaller one as any other array.
 LARGE_BYTES = 1 << 28

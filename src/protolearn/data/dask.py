@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from protolearn.data.blocks import is_dask
-from protolearn.data.samples import Combine, combined
+from protolearn.data.samples import Combine
+from protolearn.data.training_set import combined
 
 try:
     import dask

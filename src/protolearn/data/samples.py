@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Protocol
@@ -16,15 +16,6 @@ if TYPE_CHECKING:
 # (X, y, weight) of one dense batch -> something that adds up; and how it adds up.
 OfBatch = Callable[[np.ndarray, np.ndarray, np.ndarray], Any]
 Combine = Callable[[Any, Any], Any]
-
-
-def combined(values: Iterable[Any], combine: Combine) -> Any:
-    """The sum of all that are not None."""
-    total = None
-    for value in values:
-        if value is not None:
-            total = value if total is None else combine(total, value)
-    return total
 
 
 class Reducible(Protocol):

@@ -7,7 +7,7 @@ type. That keeps one kernel per number type and memory that does not grow with t
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -19,7 +19,7 @@ from protolearn.core.threads import in_threads, one_blas_thread, threads_for, wo
 from protolearn.data.orders import in_parts, index_type, one_window, shuffled, windows
 from protolearn.data.presentations import Presentations
 from protolearn.data.ranges import column_extremes
-from protolearn.data.samples import Batch, Combine, OfBatch, Samples, combined
+from protolearn.data.samples import Batch, Combine, OfBatch, Samples
 
 # A batch of rows and the distances to some hundred prototypes stay in a 1 MB second-level cache together.
 _BATCH_BYTES = 1 << 19
@@ -113,6 +113,15 @@ def _widest_dominates(ranges: np.ndarray) -> bool:
     if not len(ranges) or ranges.max() <= _FLOAT32_WIDEST * ranges.min():
         return False
     return bool(ranges.max() > _FLOAT32_WIDEST * np.median(ranges))
+
+
+def combined(values: Iterable[Any], combine: Combine) -> Any:
+    """The sum of all that are not None."""
+    total = None
+    for value in values:
+        if value is not None:
+            total = value if total is None else combine(total, value)
+    return total
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,10 @@ from sklearn.utils import check_array
 
 from protolearn.core.parameters import check_choice, check_number, stores_parameters
 from protolearn.core.prototypes import PrototypeSet
-from protolearn.data import Samples
+from protolearn.data import Samples, TrainingSet, batch_rows
 from protolearn.estimators.documentation import documented
 from protolearn.estimators.held_out import KeepingClassifier
 from protolearn.estimators.learning import mean_nearest_distance
-from protolearn.estimators.leave_one_out import leave_one_out_error
 from protolearn.losses import LOSSES, Loss
 from protolearn.metrics import METRICS, Metric
 from protolearn.metrics.squared_diagonal import SquaredDiagonal, class_spread
@@ -24,6 +23,9 @@ from protolearn.solvers import SOLVERS, Plan, Solution
 
 INITIAL_WEIGHTS = ("auto", "ones", "inverse_std")
 STEP_FACTORS = ("scale_free", "constant", "inverse_std")
+# Distances of some seconds, for the 1-NN error of the start; a larger set is judged by a part of its samples.
+_MOST_DISTANCES = 2e8
+_LEAST_JUDGED = 1000
 
 
 @documented
@@ -171,3 +173,25 @@ class LPD(KeepingClassifier):
         if claimed.shape != (len(probabilities),) or not np.array_equal(self.classes_[codes], claimed):
             raise ValueError("claimed_labels must hold one class of the training set for each row of X; check both.")
         return probabilities[np.arange(len(codes)), codes]
+
+
+def leave_one_out_error(data: TrainingSet, metric: Metric) -> float:
+    """Weighted share of samples whose nearest other sample, under the metric of that one's class, is of another class.
+
+    A row of weight 2 stands for two samples, so it is its own nearest neighbour. Of equally near samples the one with
+    the lowest index counts. The metric's own parameters (the variances of CDVW) are those of the whole set.
+    """
+    everything = metric.start(data.rows(slice(None)), data.y, data)
+    n_judged = int(min(data.n_samples, max(_LEAST_JUDGED, _MOST_DISTANCES // data.n_samples)))
+    judged = data.content_order[:n_judged]
+    size = max(batch_rows(data.n_samples, data.dtype.itemsize), 1)
+    wrong = total = 0.0
+    for first in range(0, n_judged, size):
+        rows = judged[first : first + size]
+        weight = data.weights(rows)
+        D = metric.distances(data.rows(rows), everything)
+        alone = weight <= 1.0
+        D[np.flatnonzero(alone), rows[alone]] = np.inf
+        wrong += float(weight @ (data.y[D.argmin(axis=1)] != data.y[rows]))
+        total += float(weight.sum())
+    return wrong / total

@@ -71,6 +71,10 @@ def with_predicted_first(probabilities: np.ndarray, codes: np.ndarray) -> np.nda
 class NearestPrototypeMixin:
     """Methods of every classifier that has `prototypes_`, `prototype_labels_` and `classes_`."""
 
+    # What other rooms of the package read of a fitted classifier: `_prototype_set` and `_class_order` (explanations,
+    # reports), `_metric_and_theta`, `_calibrated_link` and, of MixtGauss, `_means` (exports), `_class_distances`
+    # (explanations, calibration), `_link_and_slope` (probabilities of sets, calibration).
+
     classes_: np.ndarray
     prototypes_: np.ndarray
     prototype_labels_: np.ndarray

@@ -191,7 +191,7 @@ class PrototypeBase(DistanceFeaturesMixin, CheckedClassifier):
                 raise ValueError('init="all" makes every sample a prototype, which then are in memory; pass an array.')
             # Samples in blocks: on a stratified sample, where it is.
             positions, labels = data.on_sample(
-                partial(begin_on, choose, counts, random), _SAMPLES_A_PROTOTYPE * int(counts.max())
+                partial(start_on_sample, choose, counts, random), _SAMPLES_A_PROTOTYPE * int(counts.max())
             )
             return metric.start(positions, labels, data)
         if hasattr(given, "prototypes_") and hasattr(given, "prototype_labels_"):
@@ -263,7 +263,7 @@ class PrototypeBase(DistanceFeaturesMixin, CheckedClassifier):
         return tags
 
 
-def begin_on(choose: Initializer, counts: np.ndarray, random: np.random.RandomState, data: TrainingSet) -> tuple:
+def start_on_sample(choose: Initializer, counts: np.ndarray, random: np.random.RandomState, data: TrainingSet) -> tuple:
     """The start on some samples, as a function that another process can import."""
     return choose(data, counts, random)
 

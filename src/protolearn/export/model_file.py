@@ -85,7 +85,7 @@ _KINDS: dict[str, Any] = {
 }
 _OTHERS = {
     "StructuralRiskSelector": "protolearn.auto.srm",
-    "ColumnChoice": "protolearn.estimators.columns",
+    "ColumnChoice": "protolearn.tables.choice",
     "Preparation": "protolearn.tables.preparation",
     "PiecewiseLinearBins": "protolearn.tables.encoding",
     "NormalScores": "protolearn.tables.encoding",

@@ -23,7 +23,7 @@ _TILE = 128
 _FIRST_TILES = 4
 # A tile is in cache for this many rows.
 _ROWS_AT_ONCE = 8
-# What a member itself has seen: it has nothing to look at any more.
+# Takes the place of the number of members that a sample was compared with once it is one itself: no more are needed.
 _EVERYTHING = np.iinfo(np.int64).max
 # The square of a larger number, summed, might not fit float32.
 _LARGEST_IN_FLOAT32 = 1e15

@@ -12,7 +12,7 @@ from protolearn.data import Samples
 from protolearn.losses import PairLoss
 from protolearn.metrics.base import Packed
 from protolearn.solvers.base import DIVERGED, SOLVERS, Objective, Plan, Solution, Solver, confined
-from protolearn.solvers.batch import Gradient, coefficients, two_in_a_row, with_penalty, wrong
+from protolearn.solvers.batch import Gradient, coefficients, pair_coefficients, with_penalty, wrong
 from protolearn.solvers.kernels import pair_rows
 from protolearn.solvers.stopping import EarlyStopping, best_iterate, unchanged
 
@@ -127,5 +127,5 @@ def _by_rows(
         pairs,
         pulls,
     )
-    gradients = objective.metric.gradient(X, prototypes, two_in_a_row(pairs, pulls, len(prototypes)))
+    gradients = objective.metric.gradient(X, prototypes, pair_coefficients(pairs, pulls, len(prototypes)))
     return with_penalty(Gradient(value, *gradients, float(weight.sum()), errors), prototypes, objective)

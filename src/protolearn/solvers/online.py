@@ -40,7 +40,7 @@ def online(start: PrototypeSet, data: TrainingSet, objective: Objective, plan: P
         theta_s <- project(theta_s - rho(t) sum of c_i dD_i/dtheta_s)
 
     All gradients of a step are taken before anything moves. The loss of an epoch is the mean over its samples, each as
-    it was when the sample was presented. A penalty of the prototypes alone, which acts between batches, is left out.
+    it was when the sample was presented, without the penalty by which `_shrink` moves prototypes between batches.
     """
     presentations = data.presentations(plan.random if plan.shuffle else None)
     stream = OnlineRun(start, data, objective, plan, epoch_length=presentations.length)
@@ -62,9 +62,9 @@ def online(start: PrototypeSet, data: TrainingSet, objective: Objective, plan: P
             first = 0
             for rows, share in presentations.epochs(count, size):
                 values = np.empty(len(rows))
-                shown = stream.run_rows(rows, share, values)
-                if shown < len(rows):
-                    diverged = epoch + (first + shown) // presentations.length + 1
+                n_done = stream.run_rows(rows, share, values)
+                if n_done < len(rows):
+                    diverged = epoch + (first + n_done) // presentations.length + 1
                     result.message = DIVERGED.format(epoch=diverged, rate=stream.step_size_hint)
                     break
                 # Some epochs in one batch, or one epoch in some batches.
@@ -131,9 +131,9 @@ class OnlineRun:
     def loss_at_start(self, rows: np.ndarray) -> float:
         """Mean loss of the first prototypes over some rows."""
         values = np.full(len(rows), np.nan)
-        whole, still, slope = (self._constant(value, len(rows)) for value in (1.0, 0.0, self.objective.slope))
+        ones, zeros, slope = (self._constant(value, len(rows)) for value in (1.0, 0.0, self.objective.slope))
         before = self.packed.positions.copy()
-        self._call_kernel(rows, whole, still, still, slope, values)
+        self._call_kernel(rows, ones, zeros, zeros, slope, values)
         # Zero times a coefficient that is not finite would have moved a prototype.
         self.packed.positions[...] = before
         return float(values.mean())
@@ -160,20 +160,20 @@ class OnlineRun:
             # steps 403 times as long. Accuracy there is 0.13 without the division and 0.94 with it.
             growth = annealed(1.0, plan.annealing, steps)
             factor, slope = factor / growth, slope * growth
-        whole, still = self._constant(1.0, len(rows)), self._constant(0.0, len(rows))
-        eta = whole if self.objective.loss.individual_rates else plan.position_rate * factor
-        rho = plan.metric_rate * factor if plan.metric_rate > 0 else still
+        ones, zeros = self._constant(1.0, len(rows)), self._constant(0.0, len(rows))
+        eta = ones if self.objective.loss.individual_rates else plan.position_rate * factor
+        rho = plan.metric_rate * factor if plan.metric_rate > 0 else zeros
         before = packed.positions.copy(), packed.theta.copy()
-        eta_or_none = eta if plan.position_rate > 0 else still
-        shown = self._call_kernel(rows, whole if share is None else share, eta_or_none, rho, slope, values)
+        eta_or_none = eta if plan.position_rate > 0 else zeros
+        n_done = self._call_kernel(rows, ones if share is None else share, eta_or_none, rho, slope, values)
         self.step += len(rows)
         finite = all(np.isfinite(part).all() for part in packed.unpack(packed.positions, packed.theta))
-        if shown == len(rows) and finite:
+        if n_done == len(rows) and finite:
             if self.objective.regularization > 0:
                 self._shrink(float(np.sum(eta if share is None else eta * share)))
-            return shown
+            return n_done
         packed.positions[...], packed.theta[...] = before
-        return min(shown, len(rows) - 1)
+        return min(n_done, len(rows) - 1)
 
     def _call_kernel(
         self,
