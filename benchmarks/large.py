@@ -205,7 +205,7 @@ def page(rows: list[Row]) -> str:
         race = [row for row in part if row["model"].startswith("race: ")]
         pieces += [
             f"## {name}: {first['rows']:,} rows, {first['columns']} columns, {first['classes']} classes",
-            _summary(models),
+            _summary(models, race),
             table(HEADER, [_line(row) for row in models]),
             "What AutoPrototypes tried, by held-out rows of the training part "
             f"({first['test_rows']:,} other rows are the test):",
@@ -235,8 +235,17 @@ def _line(row: Row) -> tuple[str, ...]:
     )  # fmt: skip
 
 
-def _summary(models: list[Row]) -> str:
+def _summary(models: list[Row], race: list[Row]) -> str:
+    """Ours beside exact 1-NN, and the smallest that the race found to be as accurate."""
     ours, exact = models[0], next(row for row in models if row["model"] == "1-NN, flat")
     points = 100 * (ours["accuracy"] - exact["accuracy"])
     told = f"{abs(points):.1f} points {'above' if points >= 0 else 'BELOW'} 1-NN on all rows"
-    return f"Prototypes: {told}, in 1/{exact['numbers'] / ours['numbers']:.0f} of the numbers."
+    text = f"Prototypes: {told}, in 1/{exact['numbers'] / ours['numbers']:.0f} of the numbers."
+    enough = [row for row in race if row["accuracy"] >= exact["accuracy"]]
+    if enough:
+        least = min(enough, key=lambda row: row["numbers"])
+        text += (
+            f" The smallest set tried that is as accurate as 1-NN ({100 * least['accuracy']:.1f} % of held-out rows) "
+            f"has {least['numbers']:,} numbers, 1/{exact['numbers'] / least['numbers']:.0f}; `max_bytes` asks for it."
+        )
+    return text
