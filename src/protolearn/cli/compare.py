@@ -73,11 +73,11 @@ def run(options: argparse.Namespace) -> int:
     path = options.out / "rows.csv"
     if path.exists() and not options.resume:
         raise UsageError(f"{path} holds rows of a run before; add --resume to go on, or choose another --out.")
-    told: list[str] = []
-    frame = read(options.train, options, tell=told.append)
+    remarks: list[Any] = []
+    frame = read(options.train, options, tell=remarks.append)
     X, y = split_target(frame, options.target, options.train, options.drop)
     X, left_out = without_identifiers(X, options.keep, options.train)
-    for sentence in [*told, *left_out]:
+    for sentence in [*(remark for remark in remarks if remark.column in X.columns), *left_out]:
         print(sentence, flush=True)
     check_classes(y, options.target or "target", options.train)
     shown = _Rows(len(methods) * options.folds)

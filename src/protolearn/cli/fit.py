@@ -16,7 +16,7 @@ from protolearn.cli import JobError, UsageError
 from protolearn.cli.console import Progress, emphasised, note, notes, table, wrapped
 from protolearn.cli.inputs import add_reading, check_folder
 from protolearn.cli.methods import AUTOMATIC, METHODS
-from protolearn.cli.training import Automatic, Data, Named
+from protolearn.cli.training import Automatic, Data, Named, remember_spelling
 
 if TYPE_CHECKING:
     import numpy as np
@@ -163,6 +163,7 @@ def run(options: argparse.Namespace) -> int:
     begin = time.monotonic()
     with notes():
         interrupted = learner.learn(data)
+        remember_spelling(learner.model, data.spelled)
         _save(learner.model, options.out)
     seconds = time.monotonic() - begin
     with notes():

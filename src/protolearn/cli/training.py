@@ -31,22 +31,31 @@ class Data:
     """The rows to learn from and the rows to test on.
 
     told : a sentence for each column that is not what it looks like
+    spelled : the columns whose texts spell numbers, each with the form
     rows, test_rows : the identifiers of the rows in their files
     """
 
     def __init__(self, options: argparse.Namespace, preparation: Any) -> None:
         self.options = options
-        self.told: list[str] = []
-        frame = read(options.train, options, tell=self.told.append)
+        remarks: list[Any] = []
+        frame = read(options.train, options, tell=remarks.append)
         names = row_names(frame, options.id, options.train)
         X, y = split_target(frame, options.target, options.train, self._dropped())
         X, left_out = without_identifiers(X, options.keep, options.train)
-        self.told += left_out
+        # Of columns that are not learned from there is nothing to tell.
+        remarks = [remark for remark in remarks if remark.column in X.columns]
+        self.told = [*map(str, remarks), *left_out]
+        self.spelled = {remark.column: remark.form for remark in remarks if remark.form}
         target = options.target or "target"
         check_classes(y, target, options.train)
         y = renamed_classes(y, options.labels, target, options.train)
         # What is wrong with a column is said once, with the row of the file, not of a part of it.
-        self.preparation = preparation.fit(X)
+        try:
+            self.preparation = preparation.fit(X)
+        except ValueError:
+            # How a column was read is often the cause.
+            print(*map(wrapped, self.told), sep="\n", flush=True)
+            raise
         if options.test is None:
             train, test = self._split(y)
             self.X, self.X_test, self.y, self.y_test = X[train], X[test], y[train], y[test]
@@ -93,7 +102,7 @@ class Data:
 
         options = self.options
         texts = [name for name, dtype in train.schema.items() if str(dtype) in ("String", "Categorical", "Enum")]
-        frame = read(options.test, options, texts=texts, columns=train.columns)
+        frame = read(options.test, options, texts=texts, columns=train.columns, spelled=self.spelled)
         self.test_rows = row_names(frame, options.id, options.test)
         X, y = split_target(frame, options.target, options.test, [])
         y = renamed_classes(y, options.labels, options.target or "target", options.test)
@@ -106,6 +115,12 @@ class Data:
         if unknown:
             raise UsageError(f"{options.test} holds class {unknown[0]}, which {options.train} does not.")
         return X, y if y.dtype.kind == self.y.dtype.kind else y.astype(self.y.dtype)
+
+
+def remember_spelling(model: Any, spelled: dict[str, str]) -> None:
+    """Let a fitted model read texts that spell numbers as the training set was read."""
+    for pipeline in getattr(model, "estimators_", [model]):
+        pipeline[0].set_params(spelled=spelled or None)
 
 
 def _counted(n: int, kind: str) -> str:
