@@ -129,14 +129,18 @@ def _decompressed(data: bytes, name: str) -> bytes:
 
 def _most_unpacked(data: bytes) -> int:
     """How many bytes a compressed file may unpack to."""
-    return min(max(_UNPACKED_TIMES * len(data), _UNPACKED_ALWAYS), _UNPACKED_MOST)
+    return min(_usually_unpacked(data), _UNPACKED_MOST)
 
 
-def _check_unpacked(n_bytes: int, limit: int, name: str) -> None:
+def _usually_unpacked(data: bytes) -> int:
+    return max(_UNPACKED_TIMES * len(data), _UNPACKED_ALWAYS)
+
+
+def _check_unpacked(n_bytes: int, limit: int, name: str, remedy: str = "unpack it first") -> None:
     if n_bytes > limit:
         raise TableError(
-            f"{name} unpacks to more than {limit >> 20} MB; unpack it first, look whether it is what you expect, and "
-            "give the unpacked file."
+            f"{name} unpacks to more than {limit >> 20} MB; {remedy}, look whether it is what you expect, and give the "
+            "unpacked file."
         )
 
 
@@ -181,6 +185,13 @@ def _format_of(name: str, data: bytes) -> str:
 def _parquet(
     polars: Any, data: bytes, name: str, header: bool, texts: Collection[str], spelled: Mapping[str, str], tell: Tell
 ) -> Any:
+    # Rows that are all alike take no room in the file, and eight bytes a value in memory: look at the metadata first.
+    shape = (
+        polars.scan_parquet(BytesIO(data)).select(polars.len()).collect().item(),
+        len(polars.read_parquet_schema(BytesIO(data))),
+    )
+    _check_size(shape, name)
+    _check_unpacked(8 * shape[0] * shape[1], _usually_unpacked(data), name, "write it as CSV first")
     frame = polars.read_parquet(data)
     days = {column.name: found for column in frame if (found := dates_as_days(column)) is not None}
     for column in days:
