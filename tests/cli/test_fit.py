@@ -509,7 +509,7 @@ def test_what_is_not_read_as_it_stands_is_told_of_the_columns_that_are_learned(c
     assert run("fit", "us.csv", "--target", "ill", *LOGM_1, *dropped, "--out", "few.json") == 0
     out = capsys.readouterr().out
     assert "height is read as numbers" in out
-    assert "seen" not in out
+    assert "seen is" not in out
     assert "patient_id" not in out
 
 
@@ -552,6 +552,42 @@ def test_a_table_of_empty_columns_has_nothing_to_learn_from(capsys):
     Path("empty.csv").write_text("a,b,c\n" + ",,x\n,,y\n" * 9)
     assert run("fit", "empty.csv", "--target", "c") == 2
     assert "empty.csv has nothing to learn from: every column beside the target is empty." in capsys.readouterr().err
+
+
+def race_row(candidate, loss, numbers, share, **more):
+    return {"candidate": candidate, "prototypes": 1, "accuracy": 0.9, "loss": loss, "numbers": numbers,
+            "bytes": 4 * numbers, "seconds": 0.1, "share": share, **more}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("limit", "why"), [(None, "smaller at nearly the same log loss"), (1000, "the best within --max-bytes")]
+)
+def test_a_set_that_was_not_the_best_is_printed_with_the_reason(limit, why, capsys):
+    rows = [race_row("large", -1e-9, 900, 0.0), race_row("small", 0.4, 30, 1.0)]
+    race = training._Race(type("Bar", (), {"advance": lambda self, **_: None})(), None)
+    for row in rows:
+        race(row)
+    learner = training.Automatic.__new__(training.Automatic)
+    learner.options = type("Options", (), {"max_bytes": limit})
+    learner.automatic = type("Model", (), {"cv_results_": {name: [row[name] for row in rows] for name in rows[0]}})
+    learner._print_taken(race)
+    lines = capsys.readouterr().out.splitlines()[2:]
+    assert [line.split() for line in lines[:2]] == [
+        ["large", "1", "0.900", "0.0000", "900", "least", "log", "loss", "so", "far"],
+        ["small", "1", "0.900", "0.4000", "30", *why.split()],
+    ]
+    assert lines[2:] == [f"Taken: small with 1 a class, {why}."]
+
+
+def test_what_is_compared_with_is_told_before_it_learns(shop, monkeypatch, capsys):
+    def none(*_, **__):
+        assert capsys.readouterr().out.endswith(
+            "\nTo compare with it, others learn now: k-NN, logistic regression, RBF SVM, gradient boosting.\n\n"
+        )
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(references, "learned", none)
+    assert run("fit", shop, "--target", "bought", *LOGM_1) == 1
 
 
 def test_lines_of_a_narrow_terminal(monkeypatch):

@@ -166,19 +166,31 @@ class Automatic:
             except KeyboardInterrupt:
                 raise JobError(_NOTHING) from None
         self.automatic.set_params(callback=None)
-        print(wrapped(self._taken()))
+        self._print_taken(watched)
         self.model = self.automatic.best_estimator_ if options.one else self.automatic
         return self.automatic.stopped_by_ == "Ctrl-C"
 
-    def _taken(self) -> str:
+    def _print_taken(self, watched: _Race) -> None:
+        """What was taken, with the rows of the candidates that were not printed in the race, and why it is no other."""
         found = self.automatic.cv_results_
+        # The best first, of those that were judged on the most rows.
         rows = [dict(zip(found, values, strict=True)) for values in zip(*found.values(), strict=True)]
         taken = sorted((row for row in rows if row["share"]), key=lambda row: -row["share"])
         sets = [f"{row['candidate']} with {row['prototypes']} a class" for row in taken]
+        why = ""
+        if len(sets) == 1 and taken[0] is not rows[0]:
+            limit = self.options.max_bytes
+            why = "smaller at nearly the same log loss"
+            if limit is not None and rows[0]["bytes"] > limit:
+                why = "the best within --max-bytes"
+        for row in taken:
+            watched.show(row, why or "taken")
         if len(sets) == 1:
-            return f"Taken: {sets[0]}."
-        shares = [f"{row['share']:.2f} x {told}" for row, told in zip(taken, sets, strict=True)]
-        return f"Taken: the mean of {len(sets)} sets, {'; '.join(shares)}."
+            told = sets[0] + (f", {why}" if why else "")
+        else:
+            shares = [f"{row['share']:.2f} x {told}" for row, told in zip(taken, sets, strict=True)]
+            told = f"the mean of {len(sets)} sets, {'; '.join(shares)}"
+        print(wrapped(f"Taken: {told}."))
 
     @property
     def name(self) -> str:
@@ -212,19 +224,28 @@ class _Race:
         self.begin = self.printed = time.monotonic()
         self.best = float("inf")
         self.rows: list[dict[str, Any]] = []
+        self.shown: set[tuple[str, int]] = set()
 
     def __call__(self, row: dict[str, Any]) -> None:
-        if not self.rows:
-            print(f"\n{'candidates, on held-out rows':31}{'a class':>7}{'accuracy':>10}{'log loss':>10}{'numbers':>8}")
         self.rows.append(row)
         now = time.monotonic()
         if row["loss"] < self.best or now - self.printed > _SILENCE:
-            figures = f"{row['prototypes']:>7}{row['accuracy']:>10.3f}{row['loss']:>10.4f}{row['numbers']:>8}"
-            best = "  best so far" if row["loss"] < self.best else ""
-            print(f"{row['candidate']:31.31}{figures}{best}", flush=True)
+            self.show(row, "least log loss so far" if row["loss"] < self.best else "")
             self.printed = now
         self.best = min(self.best, row["loss"])
         self.progress.advance(left=self._left(now))
+
+    def show(self, row: dict[str, Any], remark: str) -> None:
+        """Print the line of a candidate, once."""
+        if not self.shown:
+            print(f"\n{'candidates, on held-out rows':31}{'a class':>7}{'accuracy':>10}{'log loss':>10}{'numbers':>8}")
+        key = row["candidate"], row["prototypes"]
+        if key in self.shown:
+            return
+        self.shown.add(key)
+        # Nothing is lost where rounding makes the loss a little less than nothing.
+        figures = f"{row['prototypes']:>7}{row['accuracy']:>10.3f}{max(0.0, row['loss']):>10.4f}{row['numbers']:>8}"
+        print(f"{row['candidate']:31.31}{figures}  {remark}".rstrip(), flush=True)
 
     def _left(self, now: float) -> str:
         """At most how long the race goes on, from what its candidates took with one prototype a class."""
