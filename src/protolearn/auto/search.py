@@ -53,7 +53,7 @@ class Search:
                 self._grow_on_all(whole, judged(race))
         except KeyboardInterrupt:
             self.problem.budget.ended = "Ctrl-C"
-            if not judged(race):
+            if not race.entries:
                 raise
         found = judged(whole) if whole is not None else []
         return found or judged(race)
@@ -131,17 +131,20 @@ class Told:
 
     def __init__(self, verbose: int, callback: Callable[[dict[str, Any]], Any] | None, problem: Problem) -> None:
         self.verbose, self.callback, self.problem = verbose, callback, problem
-        self.best = np.inf
+        self.best: dict[int, float] = {}
 
     def __call__(self, entry: Entry) -> None:
         """Print a line where the user wants lines, and ask the callback."""
         if self.problem.budget.ended:
             return
         row = row_of(entry, self.problem)
+        # The loss on one fold says nothing beside the loss on all.
+        best = self.best.get(entry.n_folds, np.inf)
         if self.verbose:
             figures = f"accuracy {row['accuracy']:.3f}, loss {entry.loss:.4f}, {entry.numbers} numbers"
-            best = " (best so far)" if entry.loss < self.best else ""
-            print(f"{row['candidate']}, {entry.count} a class: {figures}, {entry.seconds:.1f} s{best}", flush=True)
-        self.best = min(self.best, entry.loss)
+            folds = "" if entry.complete else ", on the first fold"
+            told = f"{row['candidate']}, {entry.count} a class{folds}: {figures}, {entry.seconds:.1f} s"
+            print(told + (" (best so far)" if entry.loss < best else ""), flush=True)
+        self.best[entry.n_folds] = min(best, entry.loss)
         if self.callback is not None and self.callback(row):
             self.problem.budget.ended = "callback"
