@@ -195,20 +195,25 @@ class _Race:
     def __init__(self, progress: Progress, time_limit: float | None) -> None:
         self.progress, self.time_limit = progress, time_limit
         self.begin = self.printed = time.monotonic()
-        self.best = float("inf")
+        self.best, self.headed = float("inf"), False
         self.rows: list[dict[str, Any]] = []
 
     def __call__(self, row: dict[str, Any]) -> None:
-        if not self.rows:
-            print(f"\n{'candidates, on held-out rows':31}{'a class':>7}{'accuracy':>10}{'log loss':>10}{'numbers':>8}")
-        self.rows.append(row)
+        # What a candidate is worth is known when all folds have judged it.
+        tried = row["folds"] == 1 and row["prototypes"] == 1
+        best = not tried and row["loss"] < self.best
         now = time.monotonic()
-        if row["loss"] < self.best or now - self.printed > _SILENCE:
+        if best or now - self.printed > _SILENCE:
+            if not self.headed:
+                print(
+                    f"\n{'candidates, on held-out rows':31}{'a class':>7}{'accuracy':>10}{'log loss':>10}{'numbers':>8}"
+                )
             figures = f"{row['prototypes']:>7}{row['accuracy']:>10.3f}{row['loss']:>10.4f}{row['numbers']:>8}"
-            best = "  best so far" if row["loss"] < self.best else ""
-            print(f"{row['candidate']:31.31}{figures}{best}", flush=True)
-            self.printed = now
-        self.best = min(self.best, row["loss"])
+            print(f"{row['candidate']:31.31}{figures}{'  best so far' if best else ''}", flush=True)
+            self.headed, self.printed = True, now
+        if not tried:
+            self.rows.append(row)
+            self.best = min(self.best, row["loss"])
         self.progress.advance(left=self._left(now))
 
     def _left(self, now: float) -> str:
