@@ -170,12 +170,6 @@ class AutoPrototypes(HasPage, ClassifierMixin, BaseEstimator):
             tell=Told(self.verbose, self.callback, problem),
         )
         entries = search.run()
-        if not entries:
-            raise ValueError(
-                "No candidate can learn this table within max_bytes; raise max_bytes."
-                if self.max_bytes is not None
-                else "No candidate can learn this table; give every class at least two rows."
-            )
         most = np.inf if self.max_bytes is None else self.max_bytes / BYTES
         if choice is None:
             chosen = choose(entries, self.members, lambda P: problem.loss(P, entries[0].rows), most)

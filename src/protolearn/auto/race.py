@@ -44,16 +44,18 @@ class Fold:
 class Entry:
     """A candidate with a number of prototypes a class, and what is known of it.
 
+    folds : that it was judged by
     log_proba : of the rows that it was judged by, at its temperature
-    rows : which rows these are
+    rows : which rows these are, one fold after the other
     loss, spread : mean log loss of these rows and its standard error
     numbers : that the set stores, with its preparation
     fitted : the pipeline of the first fold
-    n_folds, complete : how many folds it was judged by, and whether these were all
+    complete : whether these folds were all
     """
 
     candidate: Candidate
     count: int
+    folds: Sequence[Fold]
     log_proba: np.ndarray
     rows: np.ndarray
     temperature: float
@@ -62,7 +64,6 @@ class Entry:
     numbers: int
     seconds: float
     fitted: Pipeline
-    n_folds: int
     complete: bool = True
 
 
@@ -172,11 +173,20 @@ class Race:
         n_rows = len(self.folds[0].train)
         if count > 1 and 2 * count * self.problem.n_classes > n_rows:
             return False
-        steps, Z, _ = self._prepare(candidate.preparation, 0)
-        learned = candidate.numbers(count * self.problem.n_classes, Z.shape[1])
+        learned, numbers = self._numbers(candidate, count)
         work = (_SOFT_WORK if candidate.soft else 1.0) * learned * n_rows
         most_work = self.most_work if count > 1 else MOST_WORK
-        return learned + prepared_numbers(steps) + 1 <= self.problem.budget.numbers and work <= most_work
+        return numbers <= self.problem.budget.numbers and work <= most_work
+
+    def _numbers(self, candidate: Candidate, count: int) -> tuple[int, int]:
+        """Numbers that a candidate learns, and that its set stores."""
+        steps, Z, _ = self._prepare(candidate.preparation, 0)
+        learned = candidate.numbers(count * self.problem.n_classes, Z.shape[1])
+        return learned, learned + prepared_numbers(steps) + 1
+
+    def least_numbers(self, candidates: Iterable[Candidate]) -> int:
+        """Numbers that the smallest set stores."""
+        return min(self._numbers(candidate, 1)[1] for candidate in candidates)
 
     def _fit_all(self, jobs: Sequence[tuple[Candidate, int, int]], n_folds: int | None = None) -> None:
         """Fit what is not known yet, in threads that share what they prepare; judge each candidate by its last fold.
@@ -245,7 +255,8 @@ class Race:
         found = [fit for fit in fits if fit is not None]
         if len(found) < n_folds:
             return
-        rows = np.concatenate([fold.test for fold in self.folds[:n_folds]])
+        folds = self.folds[:n_folds]
+        rows = np.concatenate([fold.test for fold in folds])
         log_proba = np.concatenate([one[0] for one in found])
         weight = self.problem.judged_weight
         weight = None if weight is None else weight[rows]
@@ -258,6 +269,7 @@ class Race:
         entry = Entry(
             candidate,
             count,
+            folds,
             log_proba,
             rows,
             temperature,
@@ -266,7 +278,6 @@ class Race:
             numbers,
             seconds,
             found[0][1],
-            n_folds,
             complete=n_folds == len(self.folds),
         )
         self.entries[candidate.name, count] = entry
@@ -340,10 +351,14 @@ def class_log_sums(exponents: np.ndarray, codes: np.ndarray) -> np.ndarray:
 
 def numbers_of(pipeline: Pipeline) -> int:
     """Numbers that a fitted set stores: prototypes, metric, preparation and temperature."""
-    classifier = pipeline[-1]
+    return classifier_numbers(pipeline[-1]) + prepared_numbers(pipeline[:-1])
+
+
+def classifier_numbers(classifier: Any) -> int:
+    """The same without the preparation."""
     metric = [getattr(classifier, name, None) for name in ("relevances_", "omega_")]
     learned = sum(np.size(part) for part in metric if part is not None)
-    return classifier.prototypes_.size + (learned or 1) + prepared_numbers(pipeline[:-1]) + 1
+    return classifier.prototypes_.size + (learned or 1) + 1
 
 
 def refitted(candidate: Candidate, count: int, problem: Problem) -> Pipeline:
