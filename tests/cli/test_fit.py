@@ -625,7 +625,7 @@ def test_the_time_left_of_a_race():
     advanced = []
     progress = type("Bar", (), {"advance": lambda self, amount=1.0, left="": advanced.append(left)})()
     told = training._Race(progress, None)
-    row = {"candidate": "c", "prototypes": 1, "loss": 1.0, "accuracy": 0.5, "numbers": 3, "seconds": 2.0}
+    row = {"candidate": "c", "folds": 3, "prototypes": 1, "loss": 1.0, "accuracy": 0.5, "numbers": 3, "seconds": 2.0}
     told(row)
     assert advanced[-1] == f"at most about {training._duration(8 * 2 + 4 * 31 * 2)} left"
     for count in (3, 8, 20):

@@ -63,9 +63,10 @@ class AutoPrototypes(HasPage, ClassifierMixin, BaseEstimator):
     random_state : int, RandomState or None, default=None
         Of the folds and of k-means.
     verbose : int, default=0
-        1 prints a line for each candidate that has seen all folds.
+        1 prints a line for each candidate as it is judged: by the first fold, and those that go on by all of them.
     callback : callable, optional
-        Called with the row of `results_` of each such candidate; a true answer ends the race with the best so far.
+        Called with the row of `results_` of each candidate as it is judged; "folds" in the row says by how many folds.
+        A true answer ends the race with the best so far.
 
     Attributes
     ----------
@@ -160,12 +161,6 @@ class AutoPrototypes(HasPage, ClassifierMixin, BaseEstimator):
             tell=Reporter(self.verbose, self.callback, problem),
         )
         entries = search.run()
-        if not entries:
-            raise ValueError(
-                "No candidate can learn this table within max_bytes; raise max_bytes."
-                if self.max_bytes is not None
-                else "No candidate can learn this table; give every class at least two rows."
-            )
         most = np.inf if self.max_bytes is None else self.max_bytes / BYTES
         if choice is None:
             chosen = choose(entries, self.members, lambda P: problem.loss(P, entries[0].rows), most)

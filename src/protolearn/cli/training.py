@@ -224,22 +224,26 @@ class _Race:
         self.begin = self.printed = time.monotonic()
         self.best = float("inf")
         self.rows: list[dict[str, Any]] = []
-        self.shown: set[tuple[str, int]] = set()
+        self.shown: set[tuple[str, int, int]] = set()
 
     def __call__(self, row: dict[str, Any]) -> None:
-        self.rows.append(row)
+        # What a candidate is worth is known when all folds have judged it.
+        tried = row["folds"] == 1 and row["prototypes"] == 1
+        least = not tried and row["loss"] < self.best
         now = time.monotonic()
-        if row["loss"] < self.best or now - self.printed > _SILENCE:
-            self.show(row, "least log loss so far" if row["loss"] < self.best else "")
+        if least or now - self.printed > _SILENCE:
+            self.show(row, "least log loss so far" if least else "")
             self.printed = now
-        self.best = min(self.best, row["loss"])
+        if not tried:
+            self.rows.append(row)
+            self.best = min(self.best, row["loss"])
         self.progress.advance(left=self._left(now))
 
     def show(self, row: dict[str, Any], remark: str) -> None:
         """Print the line of a candidate, once."""
         if not self.shown:
             print(f"\n{'candidates, on held-out rows':31}{'a class':>7}{'accuracy':>10}{'log loss':>10}{'numbers':>8}")
-        key = row["candidate"], row["prototypes"]
+        key = row["candidate"], row["prototypes"], row["folds"]
         if key in self.shown:
             return
         self.shown.add(key)

@@ -31,8 +31,6 @@ from protolearn.solvers.progress import ProgressLine
 
 # A prototype a thousand times further away than any was at the start has run away.
 _RUN_AWAY = 1e6
-# Spans of features from which on the narrower ones do not count in a distance: a thousandth, squared a millionth.
-_UNEVEN = 1000.0
 # How prototypes learn inside the range of the data: the slope is at least so many times what it was, the rate a share.
 _LEAST_STEEPER, _INSIDE_RATE = 4.0, 0.1
 
@@ -173,8 +171,6 @@ class LearningClassifier(PrototypeBase):
     def _fit(self, X: Any, y: Any, sample_weight: Any, held_out: tuple[Any, Any] | None = None):
         loss, metric = self._check_parameters()
         data = self._samples(X, y, sample_weight)
-        if not metric.adaptive:
-            self._warn_of_scales()
         random = check_random(self.random_state)
         given = data
         data, validation = self._hold_out(data, held_out, random)
@@ -186,6 +182,7 @@ class LearningClassifier(PrototypeBase):
             start = self._current_set(data, metric) if goes_on else self._start(data, metric, random)
             self._scale, self._largest_distance = distance_scale(start, data, watched)
         self._check_start(start, metric, data)
+        self._warn_of_scales(metric, start, learns=metric.adaptive, stacklevel=4)
         objective, plan = self._problem(
             loss, metric, start, data, random, max_iter=self.max_iter, validation=validation
         )
@@ -199,24 +196,6 @@ class LearningClassifier(PrototypeBase):
         if solution.interrupted:
             raise KeyboardInterrupt("fit was interrupted; the model holds the prototypes of that moment")
         return self
-
-    def _warn_of_scales(self) -> None:
-        """Warn where the features of the largest unit alone make the distance, and nothing learns to weigh them."""
-        if not hasattr(self, "data_min_"):
-            return
-        with np.errstate(over="ignore"):
-            spread = np.where(self.data_max_ > self.data_min_, self.data_max_ - self.data_min_, np.nan)
-        if np.isnan(spread).all() or not np.nanmax(spread) >= _UNEVEN * np.nanmin(spread):
-            return
-        names = getattr(self, "feature_names_in_", [f"x{j}" for j in range(len(spread))])
-        wide, narrow = int(np.nanargmax(spread)), int(np.nanargmin(spread))
-        warnings.warn(
-            f"Feature {names[wide]} spans {spread[wide]:.3g} and {names[narrow]} {spread[narrow]:.3g}, and the metric "
-            "does not learn to weigh them, so the widest features alone decide; put a StandardScaler before the "
-            "classifier.",
-            UserWarning,
-            stacklevel=4,
-        )
 
     def _kept_inside(
         self,
