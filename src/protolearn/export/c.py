@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import warnings
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from protolearn.core.parameters import check_choice
+from protolearn.export.c_source import example as example_source
 from protolearn.export.c_source import header
 from protolearn.export.c_text import identifier
 from protolearn.export.fixed_point import FixedPointModel, fixed_point_model
@@ -41,12 +43,21 @@ class CExport:
     model: PlainModel | FixedPointModel
 
 
-def export_c(model: Any, path: str | os.PathLike, *, dtype: str = "float32", X: Any = None) -> CExport:
+def export_c(
+    model: Any,
+    path: str | os.PathLike,
+    *,
+    dtype: str = "float32",
+    X: Any = None,
+    example: str | os.PathLike | None = None,
+) -> CExport:
     """Write a fitted classifier as a C99 header without dependencies.
 
     The header has `<name>_predict(row)`, which returns the index of the class in `<name>_class_names`, and
     `<name>_distances(row, distances)`; <name> is that of the file. With int8 and int16 both take integers, which
-    `<name>_quantize(row, integers)` makes. Where a Preparation turns texts or missing values into numbers, the row
+    `<name>_quantize(row, integers)` makes. `<name>_certainty(row)` says how clear the decision is,
+    `<name>_decide(row, threshold)` leaves unclear ones to somebody else, and `<name>_radius(row)` says how far a row may
+    move before its class can change (float32, one metric for all prototypes). Where a Preparation turns texts or missing values into numbers, the row
     holds those numbers, as the comment in the header names them: 1 for the level of a text and 0 for its others.
 
     Parameters
@@ -56,6 +67,7 @@ def export_c(model: Any, path: str | os.PathLike, *, dtype: str = "float32", X: 
     path : the header to write; what was there stays until the new one is complete
     dtype : {"float32", "int8", "int16"}
     X : rows as the model takes them, to learn the scales of int8 and int16 from: the training set, for example
+    example : a C program to write beside the header, which classifies the row in its arguments
 
     Returns
     -------
@@ -86,4 +98,6 @@ def export_c(model: Any, path: str | os.PathLike, *, dtype: str = "float32", X: 
             )
     prefix = identifier(path)
     write_bytes(path, header(written, prefix).encode("ascii"))
+    if example is not None:
+        write_bytes(example, example_source(written, prefix, Path(path).name).encode())
     return CExport(prefix, dtype, model_size(written), kept, written)

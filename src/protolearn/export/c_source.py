@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 
-from protolearn.export.c_text import comment, float32, string, table
+from protolearn.export.c_text import comment, constant, float32, string, table, wrapped
 from protolearn.export.fixed_point import FixedPointModel
 from protolearn.export.plain import PlainModel
 from protolearn.export.size import Size, index_bytes, model_size
 
 _MOST_PROTOTYPES = 65535
+_NO_CLASS = "$_N_CLASSES, no class, where an input that counts is NaN, infinite or too large to square"
 
 
 def header(model: PlainModel | FixedPointModel, name: str) -> str:
@@ -23,12 +26,54 @@ def header(model: PlainModel | FixedPointModel, name: str) -> str:
     return "\n".join(parts).replace("@", name).replace("$", name.upper())
 
 
+def example(model: PlainModel | FixedPointModel, name: str, header_name: str) -> str:
+    """A program that classifies the row in its arguments by the header."""
+    plain = model if isinstance(model, PlainModel) else model.plain
+    row, integers = "x", ""
+    if isinstance(model, FixedPointModel):
+        row, integers = "q", "    @_integer q[$_N_USED];\n"
+    quantize = "    @_quantize(x, q);\n" if integers else ""
+    certainty = "" if plain.bias is not None else f'    printf("certainty %.6g\\n", @_certainty({row}));\n'
+    radius = f'    printf("radius %.6g\\n", @_radius({row}));\n' if has_radius(model) else ""
+    text = f"""/* cc -std=c99 main.c -lm && ./a.out VALUE ... */
+#include <stdio.h>
+#include <stdlib.h>
+#include "{header_name}"
+
+int main(int argc, char **argv)
+{{
+    float x[$_N_INPUTS];
+{integers}    uint16_t j, best;
+    if (argc != $_N_INPUTS + 1) {{
+        fprintf(stderr, "give %d numbers, in the order of the inputs that the header names\\n", $_N_INPUTS);
+        return 2;
+    }}
+    for (j = 0; j < $_N_INPUTS; j++)
+        x[j] = strtof(argv[j + 1], 0);
+{quantize}    best = @_predict({row});
+    if (best == $_N_CLASSES) {{
+        puts("no class");
+        return 1;
+    }}
+    printf("%s\\n", @_class_names[best]);
+{certainty}{radius}    return 0;
+}}
+"""
+    return text.replace("@", name).replace("$", name.upper())
+
+
+def has_radius(model: PlainModel | FixedPointModel) -> bool:
+    """Whether arithmetic alone tells how far a row may move: under one metric for all prototypes."""
+    return isinstance(model, PlainModel) and model.scope == "global" and model.bias is None
+
+
 def _opening(model: PlainModel | FixedPointModel, plain: PlainModel, size: Size) -> str:
     dtype = "float32" if isinstance(model, PlainModel) else model.dtype
     tables = ", ".join(f"{key} {value}" for key, value in size.tables.items())
     names = ", ".join(f"{j} {comment(text)}" for j, text in enumerate(plain.feature_names[:200]))
     more = ", ..." if plain.n_inputs > 200 else ""
     maths = "#include <math.h>\n" if plain.bias is not None else ""
+    limits = "#include <float.h>\n" if isinstance(model, PlainModel) else ""
     numbers = f"{plain.n_prototypes} prototypes, {plain.n_inputs} inputs, {plain.n_classes} classes, {dtype}"
     return f"""/* Nearest prototype classifier written by protolearn: {numbers}.
    flash: {size.flash} bytes of tables ({tables}), without code and class names
@@ -37,8 +82,8 @@ def _opening(model: PlainModel | FixedPointModel, plain: PlainModel, size: Size)
    On an AVR the tables stay in program memory, within its first 64 kB; read names with strcpy_P. */
 #ifndef $_H
 #define $_H
-#include <stdint.h>
-{maths}#ifdef __AVR__
+{limits}{maths}#include <stdint.h>
+#ifdef __AVR__
 #include <avr/pgmspace.h>
 #define $_FLASH PROGMEM
 #define $_READ_8(p) pgm_read_byte(p)
@@ -57,7 +102,26 @@ def _opening(model: PlainModel | FixedPointModel, plain: PlainModel, size: Size)
 #define $_N_USED {plain.n_used}
 #define $_N_PROTOTYPES {plain.n_prototypes}
 #define $_N_CLASSES {plain.n_classes}
+
+/* The place of each input in a row. */
+enum {{
+    {_places(plain.feature_names)}
+}};
 """
+
+
+def _places(names: tuple[str, ...]) -> str:
+    """A constant for the place of each input; names that become the same in C end in their place."""
+    counts = Counter(map(constant, names))
+    found: dict[str, int] = {}
+    for j, name in enumerate(names):
+        word = constant(name)
+        if not word or counts[word] > 1:
+            word = f"{word}_{j}"
+        while word in found:
+            word += "_"
+        found[word] = j
+    return wrapped((f"$_IN_{word} = {j}" for word, j in found.items()), 4)
 
 
 def _tables(model: PlainModel | FixedPointModel, plain: PlainModel) -> str:
@@ -186,16 +250,21 @@ static inline void @_distances({row}, {kind} *distances)
 """
     if plain.bias is not None:
         return distances + _mixture_predict(declared, before, loop, each, source, _slot(plain))
+    # No distance of a row with NaN is below FLT_MAX. Integers are always in range, and need a first distance instead.
+    is_float = kind == "float"
+    first, nearer = ("FLT_MAX", "d < nearest") if is_float else ("0", "best == $_N_CLASSES || d < nearest")
+    none = f", or\n   {_NO_CLASS}" if is_float else ""
+    largest = "FLT_MAX" if is_float else f"({kind})-1"
     return f"""{distances}
-/* The class of the nearest prototype, 0 to $_N_CLASSES - 1: an index of @_class_names. */
+/* The class of the nearest prototype, 0 to $_N_CLASSES - 1: an index of @_class_names{none}. */
 static inline uint16_t @_predict({row})
 {{
-{declared}    {kind} nearest = 0;
+{declared}    {kind} nearest = {first};
     uint16_t c, i = 0, best = $_N_CLASSES;
 {before}{loop}        for (; i < end; i++) {{
             {kind} d;
 {each}            d = @_distance({source}, i, {_slot(plain)});
-            if (best == $_N_CLASSES || d < nearest) {{
+            if ({nearer}) {{
                 nearest = d;
                 best = c;
             }}
@@ -203,15 +272,123 @@ static inline uint16_t @_predict({row})
     }}
     return best;
 }}
+
+/* The same class, with the squared distances to the nearest prototype and to the nearest one of another class. */
+static inline uint16_t @_nearest({row}, {kind} *own, {kind} *rival)
+{{
+{declared}    uint16_t c, i = 0, best = $_N_CLASSES;
+{before}    *own = *rival = {largest};
+{loop}        {kind} nearest = {largest};
+        for (; i < end; i++) {{
+            {kind} d;
+{each}            d = @_distance({source}, i, {_slot(plain)});
+            if (d < nearest)
+                nearest = d;
+        }}
+        if (nearest < *own) {{
+            *rival = *own;
+            *own = nearest;
+            best = c;
+        }} else if (nearest < *rival) {{
+            *rival = nearest;
+        }}
+    }}
+    return best;
+}}
+
+/* (rival - own) / (rival + own): 0 on the border, 1 on a prototype. */
+static inline float @_clearness({kind} own, {kind} rival)
+{{
+    const float ratio = rival > 0 ? (float)own / (float)rival : 1.0f;
+    return (1.0f - ratio) / (1.0f + ratio);
+}}
+
+/* How clear the decision is, from 0 on the border to 1 on a prototype; 0 without a class. */
+static inline float @_certainty({row})
+{{
+    {kind} own, rival;
+    return @_nearest(x, &own, &rival) < $_N_CLASSES ? @_clearness(own, rival) : 0.0f;
+}}
+
+/* The class where its certainty is at least the threshold; $_N_CLASSES where somebody else has to decide. */
+static inline uint16_t @_decide({row}, float threshold)
+{{
+    {kind} own, rival;
+    const uint16_t best = @_nearest(x, &own, &rival);
+    return best < $_N_CLASSES && @_clearness(own, rival) >= threshold ? best : $_N_CLASSES;
+}}
+{_radius(plain, declared, before, loop, source) if is_float and has_radius(plain) else ""}"""
+
+
+def _radius(plain: PlainModel, declared: str, before: str, loop: str, source: str) -> str:
+    """The distance to the nearest of the planes that a shared metric puts between the nearest prototype and rivals."""
+    one_each = plain.n_prototypes == plain.n_classes
+    stated = "exact with one prototype a class" if one_each else "a lower bound where a class has several prototypes"
+    difference = "$_READ_FLOAT(&@_positions[i][{0}]) - $_READ_FLOAT(&@_positions[best][{0}])"
+    if plain.maps is not None:
+        slope = f"""for (k = 0, v = 0.0f; k < $_RANK; k++)
+                    v += $_READ_FLOAT(&@_maps[0][k][j]) * ({difference.format("k")});"""
+    else:
+        weight = "" if plain.weights is None else "$_READ_FLOAT(&@_weights[0][j]) * "
+        slope = f"v = {weight}({difference.format('j')});"
+    k = ", k" if plain.maps is not None else ""
+    return f"""
+/* The square root, without a library. */
+static inline float @_root(float value)
+{{
+    float root = value > 1.0f ? value : 1.0f, next = 0.5f * (root + value / root);
+    while (next < root) {{
+        root = next;
+        next = 0.5f * (root + value / root);
+    }}
+    return root;
+}}
+
+/* How far the row may move before its class can change: the Euclidean norm of the changes of its inputs, but for
+   rounding; {stated}. 0 on a border and without a class. */
+static inline float @_radius(const float *x)
+{{
+{declared}    float own = FLT_MAX, least = FLT_MAX;
+    uint16_t c, i = 0, j{k}, best = 0, code = $_N_CLASSES;
+{before}{loop}        for (; i < end; i++) {{
+            const float d = @_distance({source}, i, 0);
+            if (d < own) {{
+                own = d;
+                best = i;
+                code = c;
+            }}
+        }}
+    }}
+    if (code == $_N_CLASSES)
+        return 0.0f;
+    i = 0;
+{loop}        for (; i < end; i++) {{
+            float gap, square = 0.0f, v;
+            if (c == code)
+                continue;
+            gap = @_distance({source}, i, 0) - own;
+            if (!(gap > 0.0f))
+                return 0.0f;
+            for (j = 0; j < $_N_USED; j++) {{
+                {slope}
+                square += v * v;
+            }}
+            if (gap * (gap / square) < least)
+                least = gap * (gap / square);
+        }}
+    }}
+    return 0.5f * @_root(least);
+}}
 """
 
 
 def _mixture_predict(declared: str, before: str, loop: str, each: str, source: str, slot: str) -> str:
     return f"""
-/* The class with the largest P(c) P(x | c): an index of @_class_names. */
+/* The class with the largest P(c) P(x | c): an index of @_class_names, or
+   {_NO_CLASS}. */
 static inline uint16_t @_predict(const float *x)
 {{
-{declared}    float nearest = 0.0f;
+{declared}    float nearest = FLT_MAX;
     uint16_t c, i = 0, best = $_N_CLASSES;
 {before}{loop}        if (i < end) {{
             /* sum of exp(low - d), with low the lowest d so far: never above the number of components. */
@@ -227,7 +404,7 @@ static inline uint16_t @_predict(const float *x)
                 }}
             }}
             d = low - logf(sum);
-            if (best == $_N_CLASSES || d < nearest) {{
+            if (d < nearest) {{
                 nearest = d;
                 best = c;
             }}
