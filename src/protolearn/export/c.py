@@ -53,12 +53,13 @@ def export_c(
 ) -> CExport:
     """Write a fitted classifier as a C99 header without dependencies.
 
-    The header has `<name>_predict(row)`, which returns the index of the class in `<name>_class_names`, and
-    `<name>_distances(row, distances)`; <name> is that of the file. With int8 and int16 both take integers, which
-    `<name>_quantize(row, integers)` makes. `<name>_certainty(row)` says how clear the decision is,
-    `<name>_decide(row, threshold)` leaves unclear ones to somebody else, and `<name>_radius(row)` says how far a row may
-    move before its class can change (float32, one metric for all prototypes). Where a Preparation turns texts or missing values into numbers, the row
-    holds those numbers, as the comment in the header names them: 1 for the level of a text and 0 for its others.
+    The header has `<name>_predict(row)`, which returns the index of the class in `<name>_class_names`; <name> is that of
+    the file. With int8 and int16 a row is of integers, which `<name>_quantize(row, integers)` makes. Where the nearest
+    prototype decides there are `<name>_distances(row, distances)`, `<name>_certainty(row)` and
+    `<name>_decide(row, threshold)`, and under one metric for all prototypes in float32 `<name>_radius(row)`; where
+    several sets decide, `<name>_probabilities(row, probabilities)`. Where a Preparation turns texts or missing values
+    into numbers, the row holds those numbers, as the comment in the header names them: 1 for the level of a text and 0
+    for its others.
 
     Parameters
     ----------

@@ -34,7 +34,11 @@ def example(model: PlainModel | FixedPointModel, name: str, header_name: str) ->
         row, integers = "q", "    @_integer q[$_N_USED];\n"
     quantize = "    @_quantize(x, q);\n" if integers else ""
     certainty = "" if plain.bias is not None else f'    printf("certainty %.6g\\n", @_certainty({row}));\n'
-    radius = f'    printf("radius %.6g\\n", @_radius({row}));\n' if has_radius(model) else ""
+    radius = (
+        f'    printf("radius %.6g\\n", @_radius({row}));\n'
+        if isinstance(model, PlainModel) and model.has_radius
+        else ""
+    )
     text = f"""/* cc -std=c99 main.c -lm && ./a.out VALUE ... */
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,11 +64,6 @@ int main(int argc, char **argv)
 }}
 """
     return text.replace("@", name).replace("$", name.upper())
-
-
-def has_radius(model: PlainModel | FixedPointModel) -> bool:
-    """Whether arithmetic alone tells how far a row may move: under one metric for all prototypes."""
-    return isinstance(model, PlainModel) and model.scope == "global" and model.bias is None
 
 
 def _opening(model: PlainModel | FixedPointModel, plain: PlainModel, size: Size) -> str:
@@ -317,7 +316,7 @@ static inline uint16_t @_decide({row}, float threshold)
     const uint16_t best = @_nearest(x, &own, &rival);
     return best < $_N_CLASSES && @_clearness(own, rival) >= threshold ? best : $_N_CLASSES;
 }}
-{_radius(plain, declared, before, loop, source) if is_float and has_radius(plain) else ""}"""
+{_radius(plain, declared, before, loop, source) if is_float and plain.has_radius else ""}"""
 
 
 def _radius(plain: PlainModel, declared: str, before: str, loop: str, source: str) -> str:
