@@ -12,15 +12,17 @@ from sklearn.feature_selection import SelectKBest
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from protolearn import GLVQ, GMLVQ, LGMLVQ, LPD, AutoPrototypes
+from protolearn import GLVQ, GMLVQ, LGMLVQ, LPD, AutoPrototypes, cli, save
 from protolearn.auto import automatic
 from protolearn.auto.candidates import BY_NAME
-from protolearn.export import export_js, python_source
+from protolearn.export import export_c, export_js, python_source
 from protolearn.export.folding import input_rows, plain_model, written_model
+from protolearn.export.plain import PlainSets
 from protolearn.export.rows import _normal
 from protolearn.tables import NormalScores, PiecewiseLinearBins, Preparation
-from reproduction.programs import available
+from reproduction.programs import WARNINGS, available, object_size
 
+needs_gcc = pytest.mark.skipif(not available("gcc"), reason="gcc is not installed")
 needs_node = pytest.mark.skipif(not available("node"), reason="node is not installed")
 
 
@@ -126,6 +128,74 @@ def test_javascript_predicts_the_same(fitted, tmp_path):
     np.testing.assert_allclose(probabilities, model.predict_proba(rows), atol=1e-9)
 
 
+_PROGRAM = """#include <stdio.h>
+#include "m.h"
+
+int main(void)
+{
+    float x[M_N_INPUTS], p[M_N_CLASSES + 1];
+    uint16_t c;
+    for (c = 0; c < M_N_CLASSES; c++)
+        p[c] = 0.0f;
+    while (fread(x, sizeof(float), M_N_INPUTS, stdin) == M_N_INPUTS) {
+        %s
+        p[M_N_CLASSES] = (float)m_predict(x);
+        fwrite(p, sizeof(float), M_N_CLASSES + 1, stdout);
+    }
+    return 0;
+}
+"""
+
+
+def _run_c(folder, model, inputs):
+    """The class codes and probabilities of rows by the C program, whose warnings are errors."""
+    call = "m_probabilities(x, p);" if isinstance(model, AutoPrototypes) else "(void)p;"
+    (folder / "main.c").write_text(_PROGRAM % call)
+    subprocess.run(["gcc", *WARNINGS, "main.c", "-o", "main", "-lm"], cwd=folder, check=True)
+    given = np.ascontiguousarray(inputs, dtype=np.float32).tobytes()
+    found = subprocess.run([folder / "main"], input=given, capture_output=True, check=True).stdout
+    answers = np.frombuffer(found, dtype=np.float32).reshape(len(inputs), -1)
+    return answers[:, -1].astype(int), answers[:, :-1]
+
+
+@needs_gcc
+def test_c_predicts_the_same(fitted, tmp_path):
+    model, rows = fitted
+    export = export_c(model, tmp_path / "m.h")
+    inputs = input_rows(model, rows)
+    codes, probabilities = _run_c(tmp_path, model, inputs)
+    assert np.array_equal(model.classes_[codes], model.predict(rows))
+    if isinstance(model, AutoPrototypes):
+        np.testing.assert_allclose(probabilities, model.predict_proba(rows), atol=2e-5)
+    assert object_size(tmp_path, export, "host").text > export.size.flash
+    for bad in (np.nan, np.inf, -np.inf):
+        codes, _ = _run_c(tmp_path, model, np.full((1, inputs.shape[1]), bad))
+        assert codes.tolist() == [2]
+
+
+@needs_gcc
+@pytest.mark.parametrize("link", ["difference", "relative_sigmoid", "relative", "power"])
+def test_every_link_of_a_set_in_c(link, tmp_path):
+    model = GLVQ(2, max_iter=3, random_state=0).fit(X[NUMBERS], Y)
+    one = plain_model(model).with_arrays(link=link, slope=0.7)
+    # A class that the set lacks has the least probability.
+    one = one.with_arrays(classes=np.array(["no", "yes", "zero"]))
+    sets = PlainSets((one, one), np.array([0.25, 0.75]), np.array([0.02, 1.5]))
+    export_c(sets, tmp_path / "m.h")
+    rows = np.vstack([X[NUMBERS].to_numpy(), model.prototypes_]).astype(np.float32)
+    auto = AutoPrototypes()
+    _, probabilities = _run_c(tmp_path, auto, rows)
+    np.testing.assert_allclose(probabilities[: len(X)], sets.predict_proba(rows)[: len(X)], atol=2e-5)
+    assert np.isfinite(probabilities).all()
+
+
+@pytest.mark.parametrize("name", ["three sets", "bins"])
+def test_integers_are_for_one_set_on_columns_as_they_are(name, tmp_path):
+    with pytest.raises(ValueError, match="int8 is for one prototype set on columns as they are"):
+        export_c(MAKERS[name](), tmp_path / "m.h", dtype="int8", X=X)
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_set_that_lacks_a_class():
     model = MAKERS["three sets"]()
     labels = np.array(["maybe", *model.classes_])
@@ -144,3 +214,27 @@ def test_formulas_in_the_columns_still_refuse_what_bends_them():
     model = MAKERS["bins"]()
     with pytest.raises(ValueError, match="bends the columns and cannot be folded"):
         plain_model(model)
+
+
+@needs_gcc
+def test_the_command_writes_what_fit_learns_by_default(tmp_path, capsys):
+    model = MAKERS["three sets"]()
+    save(model, tmp_path / "auto.json")
+
+    def run(target, name, *more):
+        arguments = ["export", tmp_path / "auto.json", "--to", target, "--out", tmp_path / name, *more]
+        return cli.main([str(one) for one in arguments])
+
+    assert run("c", "m.h", "--example", tmp_path / "main.c") == 0
+    assert "main.c: a program that classifies" in capsys.readouterr().out
+    subprocess.run(["gcc", *WARNINGS, "main.c", "-o", "main", "-lm"], cwd=tmp_path, check=True)
+    row = input_rows(model, NEW[:1])[0]
+    command = [tmp_path / "main", *map(str, row)]
+    found = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    assert found[:2] == [model.predict(NEW[:1])[0], "probability"]
+    assert float(found[2]) == pytest.approx(model.predict_proba(NEW[:1]).max(), abs=1e-4)
+    for target, name in (("js", "m.mjs"), ("python", "m.py")):
+        assert run(target, name) == 0
+        assert "probabilities, classes" in capsys.readouterr().out
+    assert run("onnx", "m.onnx") == 2
+    assert "--one" in capsys.readouterr().err

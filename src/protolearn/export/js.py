@@ -272,8 +272,9 @@ def export_js(model: Any, path: str | os.PathLike) -> None:
 
     The module has `predict(row)`, `probabilities(row)`, `classes` and `featureNames`; where the nearest prototype of
     one set decides, also `distances(row)`, `certainty(row)` and `decide(row, threshold)`, and `radius(row)` where all
-    prototypes have one metric. A row is an array, or an object with the names of the features, of a table's columns where the model begins with a Preparation,
-    texts and missing values as they are. It computes in float64, as Python does.
+    prototypes have one metric. A row is an array, or an object with the names of the features, of a table's columns
+    where the model begins with a Preparation, texts and missing values as they are. The module computes in float64, as
+    Python does.
 
     Parameters
     ----------

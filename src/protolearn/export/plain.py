@@ -84,8 +84,8 @@ class Encoding:
 
     def taken(self, features: np.ndarray) -> Encoding:
         """Some of the features."""
-        given = vars(self).items()
-        return Encoding(**{name: None if values is None else values[features] for name, values in given})
+        arrays: dict[str, Any] = {name: None if v is None else v[features] for name, v in vars(self).items()}
+        return Encoding(**arrays)
 
     def in_inputs(self) -> Encoding:
         """The same in the units of the inputs, but for rounding: with factors of 1 and offsets of 0."""

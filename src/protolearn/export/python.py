@@ -20,16 +20,16 @@ _MODEL = {model}
 {names} = {members}
 classes, feature_names = _MODEL.classes, _MODEL.feature_names
 """
-_NAMES = ("predict", "probabilities", "distances")
+_NAMES = ["predict", "probabilities", "distances"]
 
 
 def export_python(model: Any, path: str | os.PathLike) -> None:
     """Write a fitted classifier as a Python module that needs NumPy only, not even protolearn.
 
     The module has `predict(row)`, `probabilities(row)`, `classes` and `feature_names`, and of one prototype set
-    `distances(row)`; a row is a sequence of values in the order of `feature_names`, or a mapping with these names. Behind a Preparation they are the
-    columns of the table, texts and missing values as they are. The module is there milliseconds after NumPy; to import
-    scikit-learn, which `load` needs, takes about a second.
+    `distances(row)`. A row is a sequence of values in the order of `feature_names`, or a mapping with these names.
+    Behind a Preparation they are the columns of the table, texts and missing values as they are. The module is there
+    milliseconds after NumPy; to import scikit-learn, which `load` needs, takes about a second.
 
     Parameters
     ----------
