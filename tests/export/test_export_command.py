@@ -83,6 +83,7 @@ def _text(model, path, frame):
         (["--to", "c", "--dtype", "int8"], "give --data"),
         (["--to", "js", "--dtype", "int8"], "are for --to c"),
         (["--to", "c", "--data", "rows.csv"], "give --data"),
+        (["--to", "js", "--example", "main.c"], "are for --to c"),
     ],
 )
 def test_options_that_do_not_belong_together(saved, capsys, arguments, sentence):
