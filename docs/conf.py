@@ -69,6 +69,7 @@ html_css_files = ["site.css"]
 html_logo = "_static/logo.svg"
 html_favicon = "_static/logo.svg"
 html_copy_source = False
+html_context = {"default_mode": "auto"}
 html_show_sourcelink = False
 html_theme_options = {
     "logo": {"text": "protolearn"},

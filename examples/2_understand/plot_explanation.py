@@ -16,7 +16,10 @@ from protolearn import LOGM
 from protolearn.explain import explain
 
 data = load_breast_cancer(as_frame=True)
-X, y = data.data[[name for name in data.data if name.startswith("mean")]], data.target_names[data.target]
+X, y = (
+    data.data[[name for name in data.data if name.startswith("mean")]],
+    data.target_names[data.target],
+)
 X, X_test, y, y_test = train_test_split(X, y, stratify=y, random_state=0)
 model = make_pipeline(StandardScaler(), LOGM(random_state=0)).fit(X, y)
 
@@ -35,5 +38,8 @@ ax.barh(
     color=["#2f6fb7" if part.contribution > 0 else "#e07b39" for part in parts],
 )
 ax.axvline(0, color="black", linewidth=0.8)
-ax.set(title=f"for (blue) and against (orange) {decision.prediction}", xlabel="part of the difference of the distances")
+ax.set(
+    title=f"for (blue) and against (orange) {decision.prediction}",
+    xlabel="part of the difference of the distances",
+)
 plt.show()

@@ -22,7 +22,9 @@ model = LOGM(4, random_state=0).fit(X, y)
 sure = certainty(model, X_test)
 right = model.predict(X_test) == y_test
 keep = sure >= np.quantile(sure, 0.1)
-print(f"all rows: {right.mean():.1%} right; without the least certain tenth: {right[keep].mean():.1%}")
+print(
+    f"all rows: {right.mean():.1%} right; without the least certain tenth: {right[keep].mean():.1%}"
+)
 
 figure, (left, other) = plt.subplots(1, 2, figsize=(9, 3.4), layout="constrained")
 points = left.scatter(*X_test.T, c=sure, s=10, cmap="viridis")

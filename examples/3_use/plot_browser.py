@@ -19,7 +19,9 @@ X, y = load_digits(return_X_y=True)
 X, X_test, y, y_test = train_test_split(X, y, test_size=0.3, stratify=y, random_state=0)
 model = GMLVQ(n_prototypes=2, n_components=20, random_state=0).fit(X, y)
 source = module_source(model)
-print(f"{model.score(X_test, y_test):.1%} right on the test digits, {len(source) // 1000} kB of JavaScript")
+print(
+    f"{model.score(X_test, y_test):.1%} right on the test digits, {len(source) // 1000} kB of JavaScript"
+)
 
 # %%
 # The page needs a board of 8 x 8 cells and a few lines that hand the cells to ``probabilities``.

@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+import re
 import runpy
 import shutil
 from pathlib import Path
@@ -69,6 +70,21 @@ def test_formulas_of_docstrings_stand_as_they_are_written():
     assert literal_formulas(lines) == [
         *["One sentence.", "", "::", "", "    phi = a + b    (1)", "", "Parameters", "----------", "x : int", "    A."]
     ]
+
+
+def test_a_block_of_code_ends_without_an_empty_line():
+    source = ["```python\n>>> 1 + 1\n2\n\n```\n\n```text\na\n\n```\n\n```\nb\n```\n"]
+    extension("docstrings").linked(None, "page", source)
+    assert source == ["```python\n>>> 1 + 1\n2\n```\n\n```text\na\n\n```\n\n```\nb\n```\n"]
+
+
+def test_the_flow_chart_and_its_list_lead_to_the_same_classes():
+    chart = extension("flowchart")
+    picture, words = (
+        re.findall(r'href="[^"]*protolearn\.(\w+)\.html"', form()) for form in (chart.chart, chart.in_words)
+    )
+    assert picture == words
+    assert set(words) <= set(protolearn.__all__)
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed; .ci/run installs it")
