@@ -136,10 +136,9 @@ def tags() -> str:
         marks = ["yes" if able else "" for able in abilities(estimator)]
         lines.append(f"| {{py:class}}`~protolearn.{name}` | " + " | ".join(marks) + " |")
     lines += ["", "::::", ""]
-    lines += [
-        "All estimators take NumPy arrays, pandas and polars data frames, float32 and float64. A column of texts or"
-    ]
-    lines += ["a missing value needs a step before the estimator: [categories and missing values](../guide/tables.md)."]
+    lines += ["All estimators take NumPy arrays, pandas and polars data frames, float32 and float64. `AutoPrototypes`"]
+    lines += ["also takes columns of texts and missing values; the others need a step before them:"]
+    lines += ["[categories and missing values](../guide/tables.md)."]
     return "\n".join([*lines, ""])
 
 
