@@ -48,6 +48,7 @@ sphinx_gallery_conf = {
     "filename_pattern": r"plot_",
     "within_subsection_order": "docstrings.gallery_order",
     "download_all_examples": False,
+    "capture_repr": ("_repr_html_",),
     "show_signature": False,
     "remove_config_comments": True,
     "min_reported_time": 10,

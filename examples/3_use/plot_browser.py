@@ -23,9 +23,7 @@ print(
     f"{model.score(X_test, y_test):.1%} right on the test digits, {len(source) // 1000} kB of JavaScript"
 )
 
-# %%
-# The page needs a board of 8 x 8 cells and a few lines that hand the cells to ``probabilities``.
-
+# sphinx_gallery_start_ignore
 SCRIPT = """
 const board = document.getElementById("digit-board"), answer = document.getElementById("digit-answer");
 const samples = JSON.parse(board.dataset.samples);
@@ -65,9 +63,11 @@ class Page:
 <script type="module">{source}{SCRIPT}</script>"""
 
 
+# sphinx_gallery_end_ignore
 Page()
 
 # %%
-# The prototypes that the page compares your drawing with:
+# The board is 8 x 8 buttons; a few lines of JavaScript hand their values to ``probabilities``. The program below has
+# them. The prototypes that the page compares your drawing with:
 
 plot_prototypes(model)

@@ -33,7 +33,9 @@ def placed(rows):
 
 seen = y <= 5
 many = np.vstack([placed(digits[seen]) for _ in range(10)])
-network = MLPClassifier((128, 64), max_iter=12, random_state=0).fit(many, np.tile(y[seen], 10))
+network = MLPClassifier((128, 64), tol=0.02, n_iter_no_change=1, random_state=0).fit(
+    many, np.tile(y[seen], 10)
+)
 
 
 def embed(rows):

@@ -1,6 +1,7 @@
 """The site: links of estimators, the pages that are made from the package, the classifier that runs in a page."""
 
 import importlib.util
+import inspect
 import json
 import re
 import runpy
@@ -49,6 +50,16 @@ def test_the_reference_lists_every_public_name():
             assert f"   {room.__name__}.{name}\n" in index
     for name in ("load", "save", "compress"):
         assert f"   protolearn.{name}\n" in index
+
+
+def test_the_reference_lists_every_name_that_the_pages_import():
+    index = extension("reference").index()
+    pages = [*(ROOT / "docs").glob("*.md"), *(ROOT / "docs" / "guide").glob("*.md")]
+    for page in pages:
+        for module, names in re.findall(r"from (protolearn[\w.]*) import (.+)", page.read_text(encoding="utf-8")):
+            for name in names.split(", "):
+                is_room = inspect.ismodule(getattr(importlib.import_module(module), name))
+                assert is_room or f"   {module}.{name}\n" in index, page.name
 
 
 def test_the_table_of_abilities_is_true():
