@@ -67,7 +67,7 @@ class Page:
 Page()
 
 # %%
-# The board is 8 x 8 buttons; a few lines of JavaScript hand their values to ``probabilities``. The program below has
-# them. The prototypes that the page compares your drawing with:
+# The board is 8 x 8 buttons, and a few lines of JavaScript hand their values to ``probabilities``; the program that you
+# can download below has them. The prototypes that the page compares your drawing with:
 
 plot_prototypes(model)
