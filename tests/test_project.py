@@ -140,6 +140,13 @@ def test_numba_is_none_newer_than_was_tried():
     )
 
 
+def test_the_conda_recipe_needs_what_the_package_needs():
+    recipe = (ROOT / "conda-recipe" / "meta.yaml").read_text(encoding="utf-8")
+    run = recipe.partition("  run:\n")[2].partition("\ntest:")[0]
+    needed = [line.strip("- ").replace(" ", "") for line in run.splitlines() if line.strip()]
+    assert needed == [f"python{PROJECT['requires-python']}", *PROJECT["dependencies"]]
+
+
 def test_the_check_script_finds_the_oldest_version_of_every_dependency():
     done = subprocess.run([sys.executable, ROOT / ".ci" / "oldest.py"], capture_output=True, text=True, check=True)
     found = dict(line.split("==") for line in done.stdout.splitlines())

@@ -30,7 +30,7 @@ NEW_PROCESS = """
 import sys, numpy as np, protolearn
 from protolearn.cli import main
 from protolearn.tables import read_table
-assert main(["predict", "model.json", "shop.csv", "--proba", "--reject", "0.1", "--out", "p.csv"]) == 0
+assert main(["predict", "model.json", "shop.csv", "--proba", "--reject", "0.6", "--out", "p.csv"]) == 0
 assert main(["explain", "model.json", "shop.csv", "--row", "7"]) == 0
 model, rows = protolearn.load("model.json"), read_table("shop.csv")
 np.savez("bits.npz", probabilities=model.predict_proba(rows), labels=model.predict(rows))
@@ -65,9 +65,11 @@ def test_the_path_of_a_newcomer(shop, monkeypatch, capsys):
     rows = list(csv.DictReader(Path("p.csv").read_text().splitlines()))
     assert [row["prediction"] for row in rows] == bits["labels"].tolist()
     assert [row["p_yes"] for row in rows] == [f"{p:.6f}" for p in bits["probabilities"][:, 1]]
-    assert f"{sum(row['rejected'] == 'yes' for row in rows)} of 300 rows are less certain than 0.1" in found.stderr
+    rejected = [row["rejected"] == "yes" for row in rows]
+    assert rejected == (bits["probabilities"].max(axis=1) < 0.6).tolist()
+    assert f"{sum(rejected)} of 300 rows get their class with a probability below 0.6" in found.stderr
     assert found.stdout.startswith(f"Row 7: {rows[6]['prediction']}, certainty")
-    assert float(rows[6]["certainty"]) == pytest.approx(float(found.stdout.split()[4]), abs=0.006)
+    assert [row["probability"] for row in rows] == [f"{p:.6f}" for p in bits["probabilities"].max(axis=1)]
 
 
 def test_the_number_of_prototypes_is_chosen_and_said(shop, capsys):
