@@ -16,6 +16,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from sklearn.datasets import dump_svmlight_file
+from sklearn.metrics import log_loss
 
 import protolearn
 from protolearn.cli import UsageError, console, fit, references, training
@@ -292,6 +293,56 @@ def test_ctrl_c_while_comparing_leaves_the_whole_model(shop, monkeypatch, capsys
     assert run("fit", shop, "--target", "bought", *LOGM_1) == 1
     assert "Interrupted: the model is complete, in model.json" in capsys.readouterr().out
     assert protolearn.load("model.json")[-1].n_iter_ == 100
+
+
+def overconfident(path, n_rows):
+    """A table of two classes that overlap."""
+    random = np.random.default_rng(0)
+    y = np.arange(n_rows) % 2
+    X = random.normal(size=(n_rows, 3)) + y[:, None] * [1.0, 0.0, 0.0]
+    pl.DataFrame({"a": X[:, 0], "b": X[:, 1], "c": X[:, 2], "kind": np.array(["no", "yes"])[y]}).write_csv(path)
+
+
+@pytest.mark.parametrize(("n_rows", "fits"), [(400, 5), (3000, 1)])
+def test_the_model_of_a_method_gives_calibrated_probabilities(n_rows, fits, tmp_path, monkeypatch):
+    counted = []
+    learn = protolearn.GMLVQ.fit
+    monkeypatch.setattr(protolearn.GMLVQ, "fit", lambda self, X, y: counted.append(len(y)) or learn(self, X, y))
+    overconfident("rows.csv", n_rows)
+    monkeypatch.setattr(references, "learned", lambda *_, **__: signal.raise_signal(signal.SIGINT))
+    settings = ("--method", "gmlvq", "--prototypes", 2, "--set", "slope=3")
+    assert run("fit", "rows.csv", "--target", "kind", *settings) == 1
+    model, rows = protolearn.load("model.json"), read_table("rows.csv")
+    y = rows["kind"].to_numpy()
+    assert len(counted) == 1 + fits
+    assert max(counted[1:]) < 0.81 * counted[0]
+    predicted, after = model.predict(rows), log_loss(y, model.predict_proba(rows))
+    del model[-1].temperature_
+    assert after < log_loss(y, model.predict_proba(rows)) - 0.02
+    np.testing.assert_array_equal(model.predict(rows), predicted)
+
+
+def test_ctrl_c_while_calibrating_leaves_the_whole_model(shop, monkeypatch, capsys):
+    monkeypatch.setattr(protolearn.explain, "calibrated", lambda *_, **__: signal.raise_signal(signal.SIGINT))
+    assert run("fit", shop, "--target", "bought", *LOGM_1) == 1
+    assert "the probabilities are not calibrated" in capsys.readouterr().err
+    assert protolearn.load("model.json")[-1].n_iter_ == 100
+
+
+def test_a_class_of_one_row_hinders_no_calibration(shop):
+    Path("rare.csv").write_text(Path(shop).read_text() + "".join(Path(shop).read_text().splitlines(True)[1:3]))
+    rows = Path("rare.csv").read_text().splitlines()
+    last = rows[0].split(",").index("bought")
+    for place in (-1, -2):
+        cells = rows[place].split(",")
+        cells[last] = "never"
+        rows[place] = ",".join(cells)
+    Path("rare.csv").write_text("\n".join(rows) + "\n")
+    settings = ("--method", "logm", "--prototypes", 1, "--test-size", "0.2")
+    assert run("fit", "rare.csv", "--target", "bought", *settings) == 0
+    model = protolearn.load("model.json")
+    assert len(model[-1].classes_) == 3
+    assert np.isfinite(model.predict_proba(read_table("rare.csv"))).all()
 
 
 def test_a_report_is_asked_for_with_what_it_needs(shop, monkeypatch, capsys):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import json
 import time
+import warnings
+from itertools import islice
 from typing import Any
 
 import protolearn
@@ -22,6 +24,8 @@ from protolearn.cli.methods import METHODS
 
 # Above so many rows the number of prototypes is chosen on a part of them.
 _WALK_ROWS = 20_000
+# The temperature of the probabilities comes from five folds; from so many rows on one of them is enough.
+_FOLDS, _MANY_ROWS = 5, 2_000
 # A candidate is printed where it is the best so far, or where nothing has been printed for so many seconds.
 _SILENCE = 10.0
 _NOTHING = "interrupted before there was anything to save."
@@ -317,7 +321,33 @@ class Named:
         from sklearn.pipeline import Pipeline
 
         self.model = Pipeline([("prepare", self.preparation), ("classify", self.classifier)])
-        return interrupted
+        return interrupted or self._calibrate(data)
+
+    def _calibrate(self, data: Data) -> bool:
+        """Give the probabilities the temperature that fits rows not learned from; True where Ctrl-C ended that."""
+        import numpy as np
+        from sklearn.model_selection import StratifiedKFold
+
+        from protolearn.explain import calibrated
+
+        most = int(np.unique(data.y, return_counts=True)[1].max())
+        if most < 2 or getattr(self.classifier, "classify_by", "prototypes") != "prototypes":
+            return False
+        folds = StratifiedKFold(min(_FOLDS, most), shuffle=True, random_state=self.options.seed)
+        count = 1 if len(data.y) >= _MANY_ROWS else folds.n_splits
+        try:
+            with Progress("calibrating the probabilities"), warnings.catch_warnings():
+                # What there is to say of the rows, the fit of all of them has said.
+                warnings.simplefilter("ignore")
+                splits = islice(folds.split(np.zeros(len(data.y)), data.y), count)
+                self.model = calibrated(self.model, data.X, data.y, cv=splits)
+        except KeyboardInterrupt:
+            note("interrupted: the probabilities are not calibrated.")
+            return True
+        except ValueError as error:
+            # A fold may lack what the settings name, such as the only row of a class.
+            note(f"the probabilities are not calibrated, for a part of the rows cannot be learned from: {error}")
+        return False
 
     def _walk(self, data: Data) -> bool:
         """Choose the number of prototypes; True where the walk was interrupted."""

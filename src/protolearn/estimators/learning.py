@@ -19,7 +19,7 @@ from protolearn.data import Samples, TrainingSet
 from protolearn.data.ranges import LARGEST
 from protolearn.data.training_set import largest_number
 from protolearn.estimators.blocked import warn_of_sorted_rows
-from protolearn.estimators.cases import BOUNDS, nearest_cases, rows_that_count
+from protolearn.estimators.cases import BOUNDS, middle_of_classes, nearest_cases, rows_that_count
 from protolearn.estimators.start import PrototypeBase
 from protolearn.losses import Loss
 from protolearn.losses.links import LARGEST_SLOPE
@@ -173,6 +173,8 @@ class LearningClassifier(PrototypeBase):
         data = self._samples(X, y, sample_weight)
         random = check_random(self.random_state)
         given = data
+        if self.bounds == "class" and not (data.in_memory and type(data.X) is np.ndarray):
+            raise ValueError("bounds='class' needs the rows of each class, dense and in memory; choose 'data' or None.")
         data, validation = self._hold_out(data, held_out, random)
         goes_on = self.warm_start and hasattr(self, "prototypes_")
         # Only steps from sample to sample are watched for running away.
@@ -207,7 +209,7 @@ class LearningClassifier(PrototypeBase):
         *,
         validation: Samples | None = None,
     ) -> Solution:
-        """The solution with its prototypes inside the range of the data; learning goes on from where they were.
+        """The solution with its prototypes inside their bounds; learning goes on from where they were.
 
         Where no shrinking leaves every decision as it is, the positions learn on inside: half as many epochs, at a
         tenth of the rate, for a loss steeper by as much as the distances between prototypes are shorter, at least
@@ -217,7 +219,7 @@ class LearningClassifier(PrototypeBase):
         if self.bounds is None or not self.learn_prototypes:
             return solution
         free = solution.prototypes
-        box = self._range_of(data)
+        box = middle_of_classes(data, free.labels) if self.bounds == "class" else self._range_of(data)[:, None]
         inside = brought_inside(free, metric, box)
         if inside.prototypes is free:
             return solution

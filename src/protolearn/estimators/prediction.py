@@ -247,7 +247,8 @@ class NearestPrototypeMixin:
         """Probability of each class; rows sum to 1 and the largest entry is the class that `predict` gives.
 
         The sigmoid or softmax of the method's own paper over the nearest prototype of each class (see
-        `protolearn.losses.links`).
+        `protolearn.losses.links`). `fit` does not calibrate: a probability of 0.9 may be right in 0.7 of the cases.
+        `protolearn.explain.calibrated` gives a copy of the model whose probabilities are as sure as they are right.
 
         Parameters
         ----------

@@ -275,6 +275,8 @@ class MixtGauss(Generator):
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probability of each class: from the distances to the means, or P(c | x) with classify_by="mixture".
 
+        `fit` calibrates neither; `protolearn.explain.calibrated` does the first.
+
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)

@@ -57,7 +57,8 @@ class Plan:
     validation : the held-out part
     check_every : epochs between two looks at the error
     patience : looks without a lower error after which learning stops; None never stops for it
-    box : (2, n_features), the least and the largest position of a prototype; None bounds none
+    box : (2, n_prototypes, n_features), the least and the largest position of each prototype, or of all as
+        (2, 1, n_features); None bounds none
     """
 
     max_iter: int

@@ -55,7 +55,8 @@ class _Variables:
             return None
         box = np.repeat([[-np.inf], [np.inf]], len(self.origin), axis=1)
         if of_positions is not None:
-            box[:, : self.n_positions] = np.tile(of_positions, len(self.start)) / self.unit
+            each = np.broadcast_to(of_positions, (2, *self.start.positions.shape))
+            box[:, : self.n_positions] = each.reshape(2, -1) / self.unit
         if lowest is not None:
             box[0, self.n_positions :] = lowest
         return box

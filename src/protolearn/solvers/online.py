@@ -114,7 +114,10 @@ class OnlineRun:
         self.room = room_for_distances(len(start), data.dtype)
         self.step = plan.first_step
         # An epoch without a place for the box lets prototypes go anywhere.
-        self.box = np.ascontiguousarray(np.empty((2, 0)) if plan.box is None else plan.box, dtype=data.dtype)
+        self.box = np.empty((2, 0), dtype=data.dtype)
+        if plan.box is not None:
+            m, d = start.positions.shape
+            self.box = np.broadcast_to(plan.box, (2, m, d)).astype(data.dtype).reshape(2 * m, d)
         self.end = plan.n_steps or plan.max_iter * epoch_length
         self.step_size_hint = plan.position_rate / objective.loss.rate_unit(plan.scale)
         self.parameters = objective.parameters(start.labels)
