@@ -573,7 +573,7 @@ def test_how_a_column_was_read_is_told_before_the_error_that_follows(capsys):
     Path("us.csv").write_text("seen,ill\n" + "".join(f"{date},{'yn'[rng.integers(2)]}\n" for date in dates * 2))
     assert run("fit", "us.csv", "--target", "ill", *LOGM_1) == 1
     captured = capsys.readouterr()
-    assert captured.out.startswith("seen is read as texts: does 01/01/2020 begin with the day or the month? Write dates")
+    assert captured.out.startswith("seen is read as texts: does 01/01/2020 begin with the day or the month?")
     assert "Column seen has 144 different texts" in captured.err
 
 
