@@ -247,9 +247,7 @@ class AutoPrototypes(HasPage, ClassifierMixin, BaseEstimator):
             unknown = [label for label in self.class_weight if label not in known]
             if unknown:
                 held = ", ".join(map(repr, known[:6])) + (", ..." if len(known) > 6 else "")
-                raise ValueError(
-                    f"class_weight names class {unknown[0]!r}, and y holds {held}; name these."
-                )
+                raise ValueError(f"class_weight names class {unknown[0]!r}, and y holds {held}; name these.")
         by_class = compute_class_weight(self.class_weight, classes=self.classes_, y=self.classes_[codes])
         if not (np.isfinite(by_class) & (by_class > 0)).all():
             raise ValueError("class_weight must be above zero for every class; leave out the rows of a class instead.")
