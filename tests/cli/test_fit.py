@@ -466,11 +466,8 @@ def test_several_sets_are_saved_and_what_needs_one_set_names_it(shop, capsys):
     assert run("explain", "model.json", shop, "--row", "7") == 0
     assert run("export", "model.json", "--to", "json", "--out", "copy.json") == 0
     capsys.readouterr()
-    for target in ("c", "js"):
+    for target in ("c", "js", "python"):
         assert run("export", "model.json", "--to", target, "--out", "x.out") == 0
-    code = run("export", "model.json", "--to", "onnx", "--out", "x.out")
-    assert code == (0 if model.nearest_decides_ else 2)
-    assert model.nearest_decides_ or "by `protolearn fit` with --one" in capsys.readouterr().err
 
 
 def rare(n=400):
