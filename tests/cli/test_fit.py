@@ -172,6 +172,7 @@ def test_other_formats_and_standard_input(tmp_path, capsys, monkeypatch, iris):
             "--one is for the automatic choice; leave out --method",
         ),
         ("fit shop.csv --target bought --method logm --max-bytes 9", 2, "--max-bytes is for the automatic choice"),
+        ("fit shop.csv --target bought --finding maybe", 2, "--finding maybe: no row to learn from is of that class"),
         ("fit shop.csv --target bought --prototypes 3", 2, "--prototypes is for one method; name it too"),
         ("fit shop.csv --target bought --set a=3", 2, "--set is for one method; name it too"),
         ("fit shop.csv --target bought --scaling minmax", 2, "--scaling is for one method; name it too"),
@@ -352,12 +353,17 @@ def test_a_report_is_asked_for_with_what_it_needs(shop, monkeypatch, capsys):
     module = types.ModuleType("protolearn.report.report")
     module.write_report = lambda path, *data, **tables: asked.update(path=path, data=data, **tables)
     monkeypatch.setitem(sys.modules, "protolearn.report.report", module)
-    assert run("fit", shop, "--target", "bought", "--method", "logm", "--report", "r.html") == 0
+    given = ["fit", shop, "--target", "bought", "--method", "logm", "--out", "my.json", "--report", "r.html"]
+    assert run(*given, "--finding", "yes") == 0
     assert capsys.readouterr().out.splitlines()[-1] == asked["verdict"]
+    assert (asked["finding"], asked["source"].model_file) == ("yes", "my.json")
     model, train, y_train, test, y_test = asked["data"]
     source, table = asked["source"], read_table(shop)
     assert source.data == "shop"
-    assert source.command == "protolearn fit shop.csv --target bought --method logm --report r.html"
+    assert (
+        source.command
+        == "protolearn fit shop.csv --target bought --method logm --out my.json --report r.html --finding yes"
+    )
     assert sorted([*source.train_rows, *source.test_rows]) == list(range(1, 301))
     for names, rows, labels in ((source.train_rows, train, y_train), (source.test_rows, test, y_test)):
         found = table[np.array(names) - 1]
