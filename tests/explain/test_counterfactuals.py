@@ -11,7 +11,9 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from problems import ALL_METRICS
 from protolearn import GLVQ, GMLVQ, LGMLVQ, LMNN, LOGM, LPD, HartCondensing, LaMaLVQ, MixtGauss, NearestPrototype
-from protolearn.explain import counterfactual
+from protolearn.explain import counterfactual, search
+from protolearn.explain.cells import least_norm
+from protolearn.explain.counterfactuals import Question
 from protolearn.tables import Preparation
 
 
@@ -200,6 +202,43 @@ def test_whole_numbers_levels_and_missing_values_stay_valid(table, learner, cate
         old = row.row(0, named=True)
         assert {change.column for change in found.changes} == {name for name in old if old[name] != new[name]}
     assert failed == 0
+
+
+def whole_columns(n_columns, n=200, levels=9):
+    rng = np.random.default_rng(3)
+    y = np.arange(n) % 2
+    rates = rng.uniform(1.0, 4.0, n_columns)
+    X = np.minimum(rng.poisson(rates + y[:, None] * rng.uniform(0.0, 2.0, n_columns)), levels - 1)
+    return pd.DataFrame(X, columns=[f"x{j}" for j in range(n_columns)]).astype(float), y
+
+
+@pytest.mark.parametrize("n_columns", [3, 5])
+@pytest.mark.parametrize("learner", [LOGM(2, metric="euclidean", random_state=0), *MAPS.values()], ids=["LOGM", *MAPS])
+def test_whole_numbers_are_as_near_as_any(learner, n_columns):
+    X, y = whole_columns(n_columns)
+    model = make_pipeline(Preparation(), learner).fit(X, y)
+    grid = np.stack(np.meshgrid(*[np.arange(9.0)] * n_columns), axis=-1).reshape(-1, n_columns)
+    grid = grid[((grid >= X.min().to_numpy()) & (grid <= X.max().to_numpy())).all(axis=1)]
+    labels, shares = model.predict(pd.DataFrame(grid, columns=X.columns)), []
+    for k in range(0, 200, 9):
+        found = counterfactual(model, X.iloc[[k]])
+        question = Question(model, X.iloc[[k]], None, (), (), (), "data", (), "data")
+        shares.append(found.distance / question._model_cost(grid[labels != found.before]).min())
+        assert not found.is_nearest or shares[-1] < 1 + 1e-9
+        assert (found.row.to_numpy() == np.rint(found.row.to_numpy())).all()
+    assert min(shares) > 1 - 1e-6
+    assert np.median(shares) < 1 + 1e-6
+    assert np.quantile(shares, 0.9) < (1.3 if n_columns == 5 else 1 + 1e-6)
+
+
+def test_whole_numbers_take_few_programmes(monkeypatch):
+    X, y = whole_columns(14)
+    model = make_pipeline(Preparation(), LOGM(1, metric="euclidean", random_state=0)).fit(X, y)
+    solved = []
+    monkeypatch.setattr(search, "least_norm", lambda *system: solved.append(1) or least_norm(*system))
+    for k in range(0, 200, 20):
+        assert counterfactual(model, X.iloc[[k]])
+    assert len(solved) < 1000
 
 
 def test_levels_change_where_numbers_may_not(table):

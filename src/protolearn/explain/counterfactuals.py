@@ -39,7 +39,7 @@ class Counterfactual:
     changes : columns and their new values, the largest change first
     distance : squared, in the metric of the model (the mean over the prototypes where they have several)
     is_nearest : whether it is proved, but for the rounding of the values, that no nearer row gets the class: under a
-        shared metric, where no category is involved
+        shared metric, where neither a category nor many whole numbers are involved
     reason : why there is none; empty where there is one
     """
 
