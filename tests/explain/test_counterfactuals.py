@@ -345,12 +345,27 @@ def test_a_value_outside_the_ranges_may_stay_but_not_go_further(blobs):
     x = X[4].copy()
     x[2] = X[:, 2].max() + 5.0
     found = counterfactual(model, x)
-    assert X[:, 2].min() <= found.row[2] <= x[2]
+    assert X[:, 2].min() <= found.row[2] <= X[:, 2].max() or found.row[2] == x[2]
+    alone = counterfactual(model, x, fixed=["x0", "x1", "x3"])
+    assert not alone or X[:, 2].min() <= alone.row[2] <= X[:, 2].max()
     narrow = counterfactual(model, x, ranges={"x0": (x[0] - 0.01, x[0] + 0.01)})
     assert abs(narrow.row[0] - x[0]) <= 0.01 + 1e-12
     assert counterfactual(model, x, ranges=None).distance <= found.distance * 1.03
     given = counterfactual(model, X[4], ranges=X[:60])
     assert (given.row <= np.maximum(X[:60].max(axis=0), X[4])).all()
+
+
+def test_a_table_of_ranges_knows_whole_columns():
+    X, y = whole_columns(4)
+    X["dose"] = np.random.default_rng(0).normal(y)
+    model = make_pipeline(StandardScaler(), LOGM(random_state=0)).fit(X, y)
+    broken = 0
+    for k in range(0, 200, 20):
+        row = counterfactual(model, X.iloc[[k]], ranges=X).row.iloc[0, :4]
+        assert (row == np.rint(row)).all()
+        row = counterfactual(model, X.iloc[[k]]).row.iloc[0, :4]
+        broken += (row != np.rint(row)).any()
+    assert broken, "the scaler does not know"
 
 
 def test_nothing_within_the_limits_is_said_plainly(blobs):
