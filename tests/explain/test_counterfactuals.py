@@ -355,6 +355,30 @@ def test_a_value_outside_the_ranges_may_stay_but_not_go_further(blobs):
     assert (given.row <= np.maximum(X[:60].max(axis=0), X[4])).all()
 
 
+def test_where_borders_bend_rows_that_exist_are_found():
+    """Random rows of the same columns, where nothing was found: none of them gets another class."""
+    rng = np.random.default_rng(12)
+    y = rng.integers(0, 4, 200)
+    X = pd.DataFrame({"a": rng.normal(5 + (y - 1.5) ** 2, 1 + y), "b": rng.normal(0, 1 + y)})
+    X["c"] = rng.choice(list("xyz"), 200)
+    X["d"] = np.where(rng.random(200) < 0.6, np.array(list("pqrs"))[y], "q")
+    X["e"], X["f"] = rng.normal(size=200), rng.gamma(2.0, 1 + y)
+    model = make_pipeline(Preparation(), LGMLVQ(3, random_state=0)).fit(X, y)
+    none = 0
+    for k, free in [(153, "ef"), (18, "f"), (27, "b"), (36, "ae"), (45, "cd"), (54, "cde"), (63, "df"), (72, "e")]:
+        found = counterfactual(model, X.iloc[[k]], fixed=set("abcdef") - set(free))
+        if found:
+            assert model.predict(found.row)[0] == found.label != found.before
+            continue
+        rows = pd.concat([X.iloc[[k]]] * 4000, ignore_index=True)
+        for name in free:
+            rows[name] = rng.choice(X[name].to_numpy(), 4000)
+        assert (model.predict(rows) == found.before).all()
+        assert str(found).startswith("No row was found within the ranges of the data that gets another class")
+        none += 1
+    assert none > 0
+
+
 def test_a_table_of_ranges_knows_whole_columns():
     X, y = whole_columns(4)
     X["dose"] = np.random.default_rng(0).normal(y)

@@ -192,6 +192,33 @@ class Search:
         each, judged by their cost and by what the rest of the way takes along a straight slope; and the levels of each
         prototype asked for. Then levels that are not needed go back.
         """
+        best = self._by_categories(free, categories)
+        return self._sampled(free, categories) if best is None and not self.cells.is_shared else best
+
+    def _sampled(self, free: np.ndarray, categories: tuple[Category, ...]) -> Found | None:
+        """Where the tangents of bent borders lead nowhere: the best of many rows, brought back as near as it may be."""
+        rows = self.walk.samples(free, self.cells.positions if self.cells.is_diagonal else self._sites)
+        rng = np.random.default_rng(0)
+        for category in categories:
+            places = rng.choice(np.append(category.allowed, category.own), len(rows))
+            rows[:, category.members] = places[:, None] == np.arange(len(category.members))
+        end = self.walk.best(rows)
+        if end is None:
+            return None
+        levels = [one for one in categories if not np.array_equal(end[one.members], self.x[one.members])]
+        for category in levels:
+            back = self._with_level(end, category, category.own)
+            end = back if self.is_reached(back[None])[0] else end
+        start = end.copy()
+        start[free] = self.x[free]
+        row = self.walk.nearest(start, [end], free)
+        return None if row is None else Found(row, float(self.cost(row[None])[0]), False)
+
+    @cached_property
+    def _sites(self) -> np.ndarray:
+        return np.array([self.cells.site(i) for i in range(len(self.cells.slot))])
+
+    def _by_categories(self, free: np.ndarray, categories: tuple[Category, ...]) -> Found | None:
         best = self.whole(self.x, free)
         if not categories:
             return best

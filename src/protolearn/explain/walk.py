@@ -12,8 +12,8 @@ _POINTS, _DIVISIONS = 32, 3
 # Steps of whole inputs, how many of them are taken two at a time, and rounds of improvement.
 _SIZES = np.array([1.0, 2.0, 4.0, 8.0, 16.0, 32.0])
 _PAIRED, _ROUNDS = 120, 60
-# Rows that are improved.
-_IMPROVED = 3
+# Rows that are improved, and rows that are tried where nothing else leads anywhere.
+_IMPROVED, _SAMPLES = 3, 4096
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,21 @@ class Walk:
         whole = self.is_whole[free] & (lowest <= highest) & (inside != self.x[free])
         V[:, free] = np.where(whole, np.clip(np.rint(inside), lowest, highest), inside)
         return V
+
+    def samples(self, free: np.ndarray, sites: np.ndarray) -> np.ndarray:
+        """Rows spread over the box: each input as in x, as in a site, at an end or anywhere between."""
+        rng = np.random.default_rng(0)
+        known = np.vstack([sites, self.x])
+        low = np.where(np.isfinite(self.low), self.low, known.min(axis=0))
+        high = np.where(np.isfinite(self.high), self.high, known.max(axis=0))
+        shape = _SAMPLES, len(self.x)
+        anywhere = rng.uniform(size=shape) * (high - low) + low
+        at_end = np.where(rng.random(shape) < 0.5, low, high)
+        at_site = known[rng.integers(len(known), size=shape), np.arange(len(self.x))]
+        kind = rng.integers(4, size=shape)
+        V = np.repeat(self.x[None], _SAMPLES, axis=0)
+        V[:, free] = np.choose(kind, [V, anywhere, at_end, at_site])[:, free]
+        return self.valid(V, free)
 
     def best(self, V: np.ndarray) -> np.ndarray | None:
         """The accepted row of the least cost."""
