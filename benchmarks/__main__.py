@@ -4,6 +4,8 @@ python -m benchmarks                          the cases
 python -m benchmarks train --peers            one of them, beside libraries that need environments of their own
 python -m benchmarks train --only GLVQ,svm    some parts of it; the others keep their older figures
 python -m benchmarks accuracy --help          accuracy beside what people use instead, on tables chosen before looking
+python -m benchmarks large --help             AutoPrototypes on large tables, beside k-NN by faiss
+python -m benchmarks replacing --help         what `compress` makes of tuned models, on the same tables
 python -m benchmarks guarantees --help        certificates under attack, counterfactuals in thousands
 python -m benchmarks calibration --help       log loss before and after a temperature, for every classifier
 python -m benchmarks coverage --help          conformal sets over random splits: coverage and size
@@ -35,6 +37,8 @@ APART = {
     "calibration": "benchmarks.calibration",
     "coverage": "benchmarks.coverage",
     "guarantees": "benchmarks.guarantees",
+    "large": "benchmarks.large",
+    "replacing": "benchmarks.accuracy.replacing",
 }
 
 

@@ -94,8 +94,10 @@ def test_a_budget_of_bytes_is_kept(halves):
     model = AutoPrototypes(max_bytes=600, random_state=0).fit(X, y)
     assert model.size_bytes_ <= 600
     assert model.score(X_test, y_test) > 0.9
-    with pytest.raises(ValueError, match="within max_bytes; raise max_bytes"):
+    with pytest.raises(ValueError, match=r"within max_bytes; raise max_bytes to at least (\d+)") as error:
         AutoPrototypes(max_bytes=40).fit(X, y)
+    least = int(str(error.value).removesuffix(".").split()[-1])
+    assert AutoPrototypes(max_bytes=least, random_state=0).fit(X, y).size_bytes_ <= least
 
 
 def test_a_budget_of_bytes_is_kept_where_all_rows_would_give_more_numbers(halves, monkeypatch):
@@ -173,6 +175,38 @@ def test_ctrl_c_gives_the_best_so_far(halves):
     with pytest.warns(UserWarning, match="Ctrl-C ended the race"):
         model = AutoPrototypes(random_state=0, callback=stop).fit(X, y)
     assert model.score(X, y) > 0.9
+
+
+@pytest.mark.parametrize("n_jobs", [None, 2])
+def test_ctrl_c_in_the_first_fold_keeps_the_candidates_that_are_fitted(halves, monkeypatch, capsys, n_jobs):
+    fit_set, begun = races.fit_set, []
+
+    def third_is_interrupted(*arguments):
+        begun.append(arguments[0].name)
+        if len(begun) == 3:
+            raise KeyboardInterrupt
+        return fit_set(*arguments)
+
+    X, _, y, _ = halves
+    monkeypatch.setattr(races, "fit_set", third_is_interrupted)
+    with pytest.warns(UserWarning, match="Ctrl-C ended the race after 2 candidates; the best of them is kept"):
+        model = AutoPrototypes(random_state=0, verbose=1, n_jobs=n_jobs).fit(X, y)
+    assert model.stopped_by_ == "Ctrl-C"
+    assert model.cv_results_["folds"] == [1, 1]
+    assert model.score(X, y) > 0.9
+    told = capsys.readouterr().out.splitlines()
+    assert len(told) == 2
+    assert told[0].startswith("soft, Euclidean, 1 a class, on the first fold: accuracy 0.")
+
+
+def test_ctrl_c_before_any_candidate_is_fitted_is_ctrl_c(halves, monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    X, _, y, _ = halves
+    monkeypatch.setattr(races, "fit_set", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        AutoPrototypes(random_state=0).fit(X, y)
 
 
 def test_ctrl_c_in_the_last_fits_keeps_those_of_the_race(halves, monkeypatch):

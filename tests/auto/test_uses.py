@@ -111,12 +111,13 @@ def test_exports_of_one_set_give_its_calibrated_probabilities(of_one):
     assert set(model.prototypes_[:, 0]) <= {"red", "green", "blue"}
 
 
-def test_exports_of_several_sets_name_what_to_do(of_three):
+def test_formulas_of_one_set_name_what_to_do_with_several(of_three):
     model, _, _ = of_three
     with pytest.raises(ValueError, match="This AutoPrototypes decides by .* fit it with members=1"):
-        module_source(model)
+        plain_model(model)
     with pytest.raises(ValueError, match="bends the columns and cannot be folded .* members=1"):
-        module_source(next(one for one in model.estimators_ if len(one) == 3))
+        plain_model(next(one for one in model.estimators_ if len(one) == 3))
+    assert "export function probabilities" in module_source(model)
 
 
 def test_reports_and_pictures_show_one_set(of_one, of_three):

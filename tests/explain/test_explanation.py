@@ -16,8 +16,10 @@ from protolearn import GMLVQ, LGMLVQ, LMNN, LOGM, LPD, HartCondensing, LaMaLVQ, 
 from protolearn.core.prototypes import PrototypeSet
 from protolearn.explain import certainty, explain
 from protolearn.explain.border import Surroundings, forms, smallest_change
-from protolearn.explain.explanation import BEYOND
 from protolearn.tables import Preparation
+
+# A change this much larger than the one that reaches the border is on the other side, whatever rounding does.
+BEYOND = 1e-6
 
 
 def surroundings(metric, seed=3):

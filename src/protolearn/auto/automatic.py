@@ -22,9 +22,9 @@ from protolearn.auto.candidates import BY_NAME, CANDIDATES, preparation_steps
 from protolearn.auto.choice import KnownPredictions, choose
 from protolearn.auto.race import Budget, Entry, Problem, numbers_of, refitted, set_log_proba
 from protolearn.auto.rows import row_classifier_of_sets
-from protolearn.auto.search import BYTES, Search, Told, row_of
+from protolearn.auto.search import BYTES, Reporter, Search, row_of
 from protolearn.core.pages import HasPage
-from protolearn.core.parameters import check_count, check_number, check_random
+from protolearn.core.parameters import check_count, check_number, check_random, stores_parameters
 from protolearn.data.containers import rows_of
 from protolearn.export.pipeline import row_classifier
 from protolearn.losses.temperature import tempered
@@ -63,9 +63,10 @@ class AutoPrototypes(HasPage, ClassifierMixin, BaseEstimator):
     random_state : int, RandomState or None, default=None
         Of the folds and of k-means.
     verbose : int, default=0
-        1 prints a line for each candidate that has seen all folds.
+        1 prints a line for each candidate as it is judged: by the first fold, and those that go on by all of them.
     callback : callable, optional
-        Called with the row of `results_` of each such candidate; a true answer ends the race with the best so far.
+        Called with the row of `results_` of each candidate as it is judged; "folds" in the row says by how many folds.
+        A true answer ends the race with the best so far.
 
     Attributes
     ----------
@@ -104,6 +105,7 @@ class AutoPrototypes(HasPage, ClassifierMixin, BaseEstimator):
     (True, True)
     """
 
+    @stores_parameters
     def __init__(
         self,
         max_bytes: int | None = None,
@@ -116,17 +118,7 @@ class AutoPrototypes(HasPage, ClassifierMixin, BaseEstimator):
         random_state: Any = None,
         verbose: int = 0,
         callback: Callable[[dict[str, Any]], Any] | None = None,
-    ) -> None:
-        self.max_bytes = max_bytes
-        self.time_limit = time_limit
-        self.members = members
-        self.scoring = scoring
-        self.cv = cv
-        self.class_weight = class_weight
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-        self.callback = callback
+    ) -> None: ...
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> AutoPrototypes:
         """Choose and learn a model.
@@ -166,15 +158,9 @@ class AutoPrototypes(HasPage, ClassifierMixin, BaseEstimator):
             [one for one in CANDIDATES if self.members > 1 or one.preparation == "standard"],
             cv=self.cv,
             n_jobs=self.n_jobs,
-            tell=Told(self.verbose, self.callback, problem),
+            tell=Reporter(self.verbose, self.callback, problem),
         )
         entries = search.run()
-        if not entries:
-            raise ValueError(
-                "No candidate can learn this table within max_bytes; raise max_bytes."
-                if self.max_bytes is not None
-                else "No candidate can learn this table; give every class at least two rows."
-            )
         most = np.inf if self.max_bytes is None else self.max_bytes / BYTES
         if choice is None:
             chosen = choose(entries, self.members, lambda P: problem.loss(P, entries[0].rows), most)

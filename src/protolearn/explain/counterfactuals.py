@@ -11,8 +11,9 @@ import numpy as np
 from protolearn.core.parameters import check_choice, check_count
 from protolearn.explain.certificate import precision
 from protolearn.explain.inputs import Inputs
-from protolearn.explain.rows import Row, plain
+from protolearn.explain.rows import Row
 from protolearn.explain.search import Category, Found, Search
+from protolearn.tables.columns import json_value
 
 # Values are rounded to this share of their change, outwards, where the class stays the one asked for.
 _ROUNDED_TO = 0.01
@@ -188,8 +189,6 @@ class Question:
         # The inputs of each column; that of a missing value comes first, levels last.
         self.features = [np.flatnonzero(column == j) for j in range(len(inputs.columns))]
 
-    # -- the limits ---------------------------------------------------------------------------------------------------
-
     def _codes(self, to: Any, code: int) -> np.ndarray:
         classes = self.inputs.classes
         if to is None:
@@ -260,8 +259,6 @@ class Question:
     def _width(self) -> np.ndarray:
         width = self.inputs.data_max - self.inputs.data_min
         return np.where(np.isfinite(width) & (width > 0), width, 1.0)
-
-    # -- the answers --------------------------------------------------------------------------------------------------
 
     def answer(
         self, free: np.ndarray, fewest: bool = False, groups: tuple[Category, ...] | None = None
@@ -349,7 +346,8 @@ class Question:
             v[feature] = cells[self.inputs.column_of[feature]]
         # Without the little weight on what the metric does not see.
         distance = float(self._model_cost(v[None])[0])
-        changes = [Change(self.inputs.columns[j], plain(self.values[j]), plain(cells[j]), label) for j in columns]
+        names, before = self.inputs.columns, self.values
+        changes = [Change(names[j], json_value(before[j]), json_value(cells[j]), label) for j in columns]
         return Counterfactual(self.row.like(cells), label, self.before, changes, distance, found.is_nearest)
 
     def _model_cost(self, V: np.ndarray) -> np.ndarray:
@@ -398,9 +396,8 @@ class Question:
             what = "when no column may change"
         wanted = "another class" if self.to is None else f"class {self.to!s}"
         proved = self.inputs.cells.is_shared and not groups and not self.search.is_whole[free].any()
-        verb = "No row" if proved else "No row was found that"
-        reason = f"{verb}{where}{' ' if proved else ''}{'gets' if proved else ' gets'} {wanted}".replace("  ", " ")
-        reason = f"{reason} {what}".rstrip() + "."
+        row = "No row" if proved else "No row was found that"
+        reason = f"{row}{where} gets {wanted} {what}".rstrip() + "."
         return Counterfactual(None, None if self.to is None else self.to, self.before, [], np.inf, False, reason)
 
 

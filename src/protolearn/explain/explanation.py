@@ -20,9 +20,6 @@ from protolearn.explain.measured import surroundings
 from protolearn.explain.sets import Found, OneSet, SetsOfPrototypes, first_changes, sets_of
 from protolearn.explain.units import Units, units_of
 
-# A change this much larger than the one that reaches the border is on the other side, whatever rounding does.
-BEYOND = 1e-6
-
 
 @dataclass(frozen=True)
 class Contribution:
@@ -136,7 +133,7 @@ def explain(model: Any, rows: Any) -> list[Explanation]:
     prototypes = found.astype(np.dtype(np.float64))
     if len(np.unique(prototypes.labels)) < 2:
         raise ValueError("All prototypes are of one class; there is no decision to explain.")
-    order = np.argsort(np.searchsorted(classifier.classes_, classifier.prototype_labels_), kind="stable")
+    order = classifier._class_order()
     values = units.values(prototypes.positions)
     limits = _Limits(model, units, rows)
     return [

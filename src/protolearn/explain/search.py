@@ -94,8 +94,6 @@ class Search:
         own = np.where(self.is_target, D, np.inf).min(axis=1)
         return own + _ROUNDINGS * self.lost < np.where(self.is_target, np.inf, D).min(axis=1)
 
-    # -- numbers ------------------------------------------------------------------------------------------------------
-
     def numbers(self, v: np.ndarray, free: np.ndarray, below: float = np.inf, box: Box | None = None) -> Found | None:
         """The nearest row that differs from v in `free` inputs only, of a cost below `below`."""
         box = (self.low, self.high) if box is None else box
@@ -154,8 +152,6 @@ class Search:
         if best is None:
             return None
         return best if not waiting else Found(best.v, best.cost, False)
-
-    # -- categories ---------------------------------------------------------------------------------------------------
 
     def nearest(self, free: np.ndarray, categories: tuple[Category, ...]) -> Found | None:
         """The nearest row that differs from x in `free` numbers and in levels of `categories`.

@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 from sklearn.pipeline import Pipeline
 
-from protolearn.estimators.columns import ColumnChoice
 from protolearn.export.folding import deciding_model, from_classifier, plain_model
 from protolearn.export.plain import PlainModel
 from protolearn.tables import Preparation
+from protolearn.tables.choice import ColumnChoice
 
 # ONNX 1.12; onnxruntime 1.12 and later run it.
 OPSET = 17

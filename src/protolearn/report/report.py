@@ -12,7 +12,6 @@ import numpy as np
 import protolearn
 from protolearn.data.containers import rows_of
 from protolearn.explain.certificate import certified_accuracy
-from protolearn.explain.explanation import certainty
 from protolearn.explain.importance import mean_contributions
 from protolearn.explain.rejection import rejection_curve
 from protolearn.export.model_file import write_bytes
@@ -385,10 +384,10 @@ def _certainty(model: Any, fitted: FittedModel, test: Any, y_test: np.ndarray, s
 
 
 def _rejection(model: Any, fitted: FittedModel, test: Any, y_test: np.ndarray) -> Section:
-    curve = rejection_curve(certainty(model, test), fitted.predict(fitted.features(test)) == y_test)
+    curve = rejection_curve(model.predict_proba(test).max(axis=1), fitted.predict(fitted.features(test)) == y_test)
     said = (
-        "Accuracy on the rows kept when the least certain ones are left to somebody else, by the relative distance "
-        "(d_rival - d_own) / (d_rival + d_own)."
+        "Accuracy on the rows kept when those of the smallest probability, that of the class given, are left to "
+        "somebody else."
     )
     lines: list[tuple[str, str, str, float]] = []
     for wanted in (0.0, 0.05, 0.1, 0.2, 0.3, 0.5):

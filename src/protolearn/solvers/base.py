@@ -135,6 +135,7 @@ class Solver:
         that are too large
     by_block : learns from one block of a stream after the other (`partial_fit`); False: needs all data at once
     rate_factors : reads the plan's position_factor and metric_factor
+    ridge : adds the plan's ridge to the loss
     by_sum : steps grow with the number of samples, and need rates that are made for sums, as LPD's are
     """
 
@@ -144,6 +145,7 @@ class Solver:
     by_sample: bool = False
     by_block: bool = True
     rate_factors: bool = False
+    ridge: bool = False
     by_sum: bool = False
 
     def __call__(self, start: PrototypeSet, data: Samples, objective: Objective, plan: Plan) -> Solution:
