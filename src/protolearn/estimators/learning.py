@@ -173,7 +173,7 @@ class LearningClassifier(PrototypeBase):
         data = self._samples(X, y, sample_weight)
         random = check_random(self.random_state)
         given = data
-        if self.bounds == "class" and not (data.in_memory and type(data.X) is np.ndarray):
+        if self.bounds == "class" and not (isinstance(data, TrainingSet) and isinstance(data.X, np.ndarray)):
             raise ValueError("bounds='class' needs the rows of each class, dense and in memory; choose 'data' or None.")
         data, validation = self._hold_out(data, held_out, random)
         goes_on = self.warm_start and hasattr(self, "prototypes_")
@@ -219,7 +219,10 @@ class LearningClassifier(PrototypeBase):
         if self.bounds is None or not self.learn_prototypes:
             return solution
         free = solution.prototypes
-        box = middle_of_classes(data, free.labels) if self.bounds == "class" else self._range_of(data)[:, None]
+        if self.bounds == "class" and isinstance(data, TrainingSet):
+            box = middle_of_classes(data, free.labels)
+        else:
+            box = self._range_of(data)[:, None]
         inside = brought_inside(free, metric, box)
         if inside.prototypes is free:
             return solution
