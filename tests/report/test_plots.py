@@ -8,7 +8,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.datasets import load_digits
+from sklearn.datasets import load_digits, make_moons
 from sklearn.metrics import accuracy_score, confusion_matrix
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import Pipeline
@@ -269,6 +269,17 @@ def test_rejection_begins_at_the_accuracy(flowers):
     model = LOGM(max_iter=2, random_state=0).fit(X, y)
     line = look.plot_rejection(model, X, y).lines[0]
     assert line.get_ydata()[0] == pytest.approx(100 * accuracy_score(y, model.predict(X)))
+
+
+def test_rows_are_rejected_by_their_largest_probability():
+    # On two moons the relative distance falls again far out along the border, where both classes are far away.
+    X, y = make_moons(1000, noise=0.3, random_state=0)
+    model = LOGM(4, random_state=0).fit(X[:500], y[:500])
+    line = look.plot_rejection(model, X[500:], y[500:]).lines[0]
+    curve = rejection_curve(model.predict_proba(X[500:]).max(axis=1), model.predict(X[500:]) == y[500:])
+    np.testing.assert_allclose(line.get_ydata(), 100 * curve.accuracy[: len(line.get_ydata())])
+    half = np.searchsorted(line.get_xdata(), 50)
+    assert line.get_ydata()[half] > line.get_ydata()[0] + 5
 
 
 def test_names_are_plain_text(flowers):

@@ -16,7 +16,7 @@ from protolearn.cli import JobError, UsageError
 from protolearn.cli.console import Progress, emphasised, note, notes, table, wrapped
 from protolearn.cli.inputs import add_reading, check_folder
 from protolearn.cli.methods import AUTOMATIC, METHODS
-from protolearn.cli.training import Automatic, Data, Named
+from protolearn.cli.training import Automatic, Data, Named, remember_spelling
 
 if TYPE_CHECKING:
     import numpy as np
@@ -170,6 +170,7 @@ def run(options: argparse.Namespace) -> int:
     begin = time.monotonic()
     with notes():
         interrupted = learner.learn(data)
+        remember_spelling(learner.model, data.spelled)
         _save(learner.model, options.out)
     seconds = time.monotonic() - begin
     with notes():
@@ -177,7 +178,7 @@ def run(options: argparse.Namespace) -> int:
             print(f"Interrupted: what was learned until then is in {options.out}.")
             return 1
         size = Path(options.out).stat().st_size / 1024
-        print(f"The model, learned in {seconds:.0f} s: {options.out} ({size:.0f} KB)\n", flush=True)
+        print(f"The model, learned in {seconds:.0f} s: {options.out} ({size:.0f} KB)")
         try:
             comparison = _Comparison(data, learner, seconds)
         except KeyboardInterrupt:
@@ -207,6 +208,8 @@ class _Comparison:
         self.lines: list[Line] = []
         self.y = data.y_test
         rows = data.X_test
+        names = ", ".join(one.name for one in references.REFERENCES[1:])
+        print(wrapped(f"To compare with it, others learn now: {names}.") + "\n", flush=True)
         with Progress("references", total=len(references.REFERENCES) + 1) as progress:
             found = references.learned(Z, data.y, seconds=seconds, balanced=self.balanced, seed=seed)
             learned = []

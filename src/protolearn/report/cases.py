@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 from protolearn.core.prototypes import PrototypeSet
+from protolearn.data import TrainingSet
 from protolearn.data.containers import rows_of
+from protolearn.estimators.cases import nearest_cases
 from protolearn.explain.units import units_of
 from protolearn.report.columns import Line
 from protolearn.report.page import name, text
 from protolearn.report.source import Source
 
-# Rows whose distances are formed at a time.
-_AT_A_TIME = 4096
 MOST_LINES = 20
 
 
@@ -41,28 +41,23 @@ def cases(model: Any, train: Any, y_train: np.ndarray, most: int) -> tuple[list[
     units, classifier = units_of(model)
     metric, found = classifier._prototype_set()
     found = found.astype(np.dtype(np.float64))
-    order = np.argsort(np.searchsorted(classifier.classes_, classifier.prototype_labels_), kind="stable")
+    order = classifier._class_order()
+    members = [np.flatnonzero(found.labels == code)[:most] for code in range(len(classifier.classes_))]
+    shown = np.concatenate(members)
+    some = PrototypeSet(found.positions[shown], found.labels[shown], found.theta, found.slot[shown])
+    known = np.flatnonzero(np.isin(y_train, classifier.classes_))
     Z = units.features(train)
+    codes = np.searchsorted(classifier.classes_, y_train[known])
+    nearest = nearest_cases(some, TrainingSet(Z[known], codes, None, len(classifier.classes_)), metric)
     listed: list[Case] = []
-    for code, label in enumerate(classifier.classes_):
-        members = np.flatnonzero(found.labels == code)[:most]
-        if not len(members):
-            continue
-        own = PrototypeSet(found.positions[members], found.labels[members], found.theta, found.slot[members])
-        rows = np.flatnonzero(y_train == label)
-        nearest: list[int | None] = [None] * len(members)
-        least = np.full(len(members), np.inf)
-        for start in range(0, len(rows), _AT_A_TIME):
-            part = rows[start : start + _AT_A_TIME]
-            distances = metric.distances(Z[part], own)
-            for k, first in enumerate(distances.argmin(axis=0)):
-                if distances[first, k] < least[k]:
-                    nearest[k], least[k] = int(part[first]), distances[first, k]
-        for k, values in enumerate(units.values(own.positions)):
-            row = nearest[k]
-            chosen = np.array([] if row is None else [row], dtype=int)
-            cells = units.cells(rows_of(train, chosen), Z[chosen]) if row is not None else [[None] * len(values)]
-            listed.append(Case(int(order[members[k]]), label, values, row, cells[0]))
+    for prototype, code, case, values in zip(
+        order[shown], some.labels, nearest, units.values(some.positions), strict=True
+    ):
+        row = None if case < 0 else int(known[case])
+        cells = [[None] * len(values)]
+        if row is not None:
+            cells = units.cells(rows_of(train, np.array([row])), Z[[row]])
+        listed.append(Case(int(prototype), classifier.classes_[code], values, row, cells[0]))
     return [str(name) for name in units.columns], listed
 
 

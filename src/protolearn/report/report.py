@@ -13,7 +13,6 @@ import numpy as np
 import protolearn
 from protolearn.data.containers import rows_of
 from protolearn.explain.certificate import certified_accuracy
-from protolearn.explain.explanation import certainty
 from protolearn.explain.importance import mean_contributions
 from protolearn.explain.rejection import rejection_curve
 from protolearn.explain.units import units_of
@@ -438,11 +437,10 @@ def _certainty(
 
 
 def _rejection(model: Any, fitted: FittedModel, test: Any, y_test: np.ndarray) -> Section:
-    curve = rejection_curve(certainty(model, test), fitted.predict(fitted.features(test)) == y_test)
+    curve = rejection_curve(model.predict_proba(test).max(axis=1), fitted.predict(fitted.features(test)) == y_test)
     said = (
-        "How many of the other rows are right when the least certain rows are left to a person. A row is the less "
-        "certain, the nearer it is to being as like a prototype of another class as to its own. Certainty runs from 0 "
-        "(equally like both) to 1."
+        "How many of the other rows are right when the least certain rows, those whose class has the smallest "
+        "probability, are left to a person."
     )
     n_rows = len(y_test)
     lines: list[tuple[str, str, str, str]] = []
@@ -458,9 +456,9 @@ def _rejection(model: Any, fitted: FittedModel, test: Any, y_test: np.ndarray) -
             left = f"{rejected} ({100 * curve.rejected[at]:.0f}\u00a0%)"
             lines.append((left, kept.counts, f"{kept.percent} ({kept.between})", limit))
     shown = table(
-        ("rows left to a person", "right of the rest", "right, % (interval)", "least certainty"),
+        ("rows left to a person", "right of the rest", "right, % (interval)", "least probability"),
         lines,
-        caption="`protolearn predict --reject` takes the least certainty. 95 % intervals, on the test rows",
+        caption="`protolearn predict --reject` takes the least probability. 95 % intervals, on the test rows",
         wrap=True,
     )
     picture = draw("rejection", lambda ax: plot_rejection(model, test, y_test, ax=ax), said, height=3.0)

@@ -265,7 +265,7 @@ def _prototypes(model: Any, known: dict[str, Any], n_columns: int) -> dict[str, 
         return {}
     if units.encoder is not None or (not known["prepared"] and n_columns != len(units.column_of)):
         return {}
-    order = np.argsort(np.searchsorted(classifier.classes_, classifier.prototype_labels_), kind="stable")
+    order = classifier._class_order()
     positions = found.positions.astype(np.float64)
     return {
         "positions": (positions if known["prepared"] else positions / units.factor + units.offset).tolist(),
