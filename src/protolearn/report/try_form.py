@@ -75,6 +75,7 @@ _SCRIPT = """
   // What each column adds to D_rival - D_own, or nothing where that is not what the distances say.
   function reasons(row) {
     if (!given.positions) return;
+    const { columns, weights, maps } = only;
     const D = distances(row), own = D.indexOf(Math.min(...D));
     const rival = D.reduce((r, d, i) => labels[i] !== labels[own] && (r < 0 || d < D[r]) ? i : r, -1);
     if (rival < 0) return;
