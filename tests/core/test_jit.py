@@ -8,8 +8,13 @@ import sys
 import numpy as np
 import pytest
 
+from protolearn.core import jit
 from protolearn.core.jit import helper, kernel, lazy_loop, types, vector, vectorised
 from protolearn.solvers.kernels import pair_batch
+
+
+def first_plus(X, number):
+    return X[0, 0] + number
 
 
 @helper
@@ -156,3 +161,18 @@ def test_an_entry_of_another_number_type_is_compiled_anew(tmp_path):
             mixed += 1
     assert mixed >= 3
     assert in_python(fit32, NUMBA_CACHE_DIR=str(tmp_path / "narrow")) == wanted
+
+
+def test_a_lazy_loop_is_compiled_for_each_kind_of_array_once(monkeypatch):
+    compiled = []
+    compile_for = jit._compiled
+    monkeypatch.setattr(jit, "_compiled", lambda *a, **k: compiled.append(a[1]) or compile_for(*a, **k))
+    loop = jit.LazyLoop(first_plus)
+    X = np.arange(12.0).reshape(3, 4)
+    read_only = X.copy()
+    read_only.flags.writeable = False
+    kinds = [X, X.T, X[:, ::2], X.astype(np.float32), read_only]
+    for _ in range(2):
+        assert [loop(array, 2.0) for array in kinds] == [2.0] * 5
+        assert loop(X, 2) == 2
+    assert len(compiled) == (0 if os.environ.get("NUMBA_DISABLE_JIT") == "1" else 6)

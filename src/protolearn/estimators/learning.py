@@ -31,8 +31,6 @@ from protolearn.solvers.progress import ProgressLine
 
 # A prototype a thousand times further away than any was at the start has run away.
 _RUN_AWAY = 1e6
-# How prototypes learn inside the range of the data: the slope is at least so many times what it was, the rate a share.
-_LEAST_STEEPER, _INSIDE_RATE = 4.0, 0.1
 
 
 def mean_nearest_distance(start: PrototypeSet, data: Samples, metric: Metric) -> tuple[float, float]:
@@ -108,6 +106,10 @@ class LearningClassifier(PrototypeBase):
     # What a fit keeps of its way into the range of the data: the positions before, and how much steeper the slope is.
     _free_positions: np.ndarray | None = None
     _slope_factor: float = 1.0
+    # How prototypes learn inside the range of the data: the slope is at least so many times what it was, the rate a
+    # share of what it was.
+    _least_steeper: float = 4.0
+    _inside_rate: float = 0.1
 
     @classmethod
     def _solvers(cls, loss: Loss | None = None) -> list[str]:
@@ -230,7 +232,7 @@ class LearningClassifier(PrototypeBase):
         start, self._slope_factor = inside.prototypes, inside.shrunk
         if inside.exact or solution.interrupted or len(np.unique(free.labels)) < 2:
             return replace(solution, prototypes=start)
-        self._slope_factor = max(inside.shrunk, _LEAST_STEEPER)
+        self._slope_factor = max(inside.shrunk, self._least_steeper)
         epochs = -(-self.max_iter // 2)
         objective, plan = self._problem(loss, metric, start, data, random, max_iter=epochs, validation=validation)
         steeper = annealed(self._slope_factor, self.annealing, solution.n_steps)
@@ -239,7 +241,7 @@ class LearningClassifier(PrototypeBase):
             box=box,
             annealing=1.0,
             metric_rate=0.0,
-            position_rate=_INSIDE_RATE * plan.position_rate / (steeper if loss.differentiable else 1.0),
+            position_rate=self._inside_rate * plan.position_rate / (steeper if loss.differentiable else 1.0),
         )
         with one_blas_thread(), np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             found = SOLVERS[self.solver](start, data, replace(objective, slope=steeper * objective.slope), plan)
