@@ -7,7 +7,7 @@ large      L-BFGS on a generated 5,000,000 x 32: one machine, one worker, two wo
 file       a 20 GB memory-mapped file, fitted within 1 GB of resident memory
 crossover  seconds of a pass in memory and on two workers, by the number of rows
 allocator  the same fit under Dask's settings of the allocator, and under ours
-rounds     online by averaged walks: error on test data by the number of walks
+rounds     online by averaged threads: error on test data by the number of threads
 start      k-means on a stratified sample against k-means on all rows
 traffic    bytes that travel in a round
 
@@ -340,7 +340,7 @@ def _item(part: object, which: int):
 
 
 def rounds(n_seeds: int = 5, epochs: int = 10) -> Finding:
-    """Errors of online GLVQ on test rows: one machine, blocks in turn, and the mean of 2 to 16 walks."""
+    """Errors of online GLVQ on test rows: one machine, blocks in turn, and the mean over 2 to 16 threads."""
     import dask
     import dask.array as da
     from sklearn.preprocessing import StandardScaler
@@ -361,8 +361,8 @@ def rounds(n_seeds: int = 5, epochs: int = 10) -> Finding:
             in_turn = Blocks.of_arrays(X[order], y[order], rows=size)
             given: dict[str, tuple] = {"one machine": (X[order], y[order]), "16 blocks in turn": (in_turn,)}
             arrays = da.from_array(X[order], chunks=(size, -1)), da.from_array(y[order], chunks=size)
-            for walks in (2, 4, 8, 16):
-                given[f"mean of {walks} walks"] = arrays
+            for threads in (2, 4, 8, 16):
+                given[f"mean over {threads} threads"] = arrays
             for kind, data in given.items():
                 n = int(kind.split()[2]) if kind.startswith("mean") else None
                 with dask.config.set(num_workers=n, scheduler="threads"):

@@ -167,7 +167,7 @@ CASE = Case(
     tables=tables,
     text="""
     float32 rows of 32 features, 20 prototypes from a given start, 5 epochs online or 10 iterations of L-BFGS.
-    Memory is the highest mark of the process during the call above what it held before, the data not counted, in a
+    Memory is the peak memory of the process during the call above what it held before, the data not counted, in a
     process whose allocator gives everything back. Up to 65,536 rows an online fit sorts them once by what they hold, so
     that it does not depend on where they stand, and shuffles them all together: 12 bytes a row. More are shuffled in
     windows of 65,536 rows, runs of 64 from all over the data; what is kept then is an order of the runs, an eighth of a

@@ -48,6 +48,7 @@ sphinx_gallery_conf = {
     "filename_pattern": r"plot_",
     "within_subsection_order": "docstrings.gallery_order",
     "download_all_examples": False,
+    "capture_repr": ("_repr_html_",),
     "show_signature": False,
     "remove_config_comments": True,
     "min_reported_time": 10,
@@ -69,6 +70,7 @@ html_css_files = ["site.css"]
 html_logo = "_static/logo.svg"
 html_favicon = "_static/logo.svg"
 html_copy_source = False
+html_context = {"default_mode": "auto"}
 html_show_sourcelink = False
 html_theme_options = {
     "logo": {"text": "protolearn"},

@@ -1,5 +1,6 @@
 """The layers, the registries, the documentation of parameters."""
 
+import ast
 import importlib.metadata
 import inspect
 import re
@@ -114,6 +115,21 @@ def test_the_package_uses_no_private_part_of_a_compiler():
     assert found == []
 
 
+def test_the_package_imports_no_private_part_of_another():
+    found = []
+    for path in (ROOT / "src").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                names = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom):
+                names = [f"{node.module}.{alias.name}" for alias in node.names]
+            else:
+                continue
+            others = [name for name in names if not name.startswith(("protolearn.", "__future__."))]
+            found += [f"{path.name}: {name}" for name in others if re.search(r"(^|\.)_", name)]
+    assert found == []
+
+
 def test_numba_is_none_newer_than_was_tried():
     declared = next(line for line in PROJECT["dependencies"] if line.startswith("numba"))
     bound = re.fullmatch(r"numba>=[\d.]+,<([\d.]+)", declared)[1]
@@ -122,6 +138,13 @@ def test_numba_is_none_newer_than_was_tried():
         f"numba {numba} is newer than what protolearn was tried with: where all other tests pass, raise the bound "
         f"numba<{bound} in pyproject.toml; else install an older one, pip install 'numba<{bound}'."
     )
+
+
+def test_the_conda_recipe_needs_what_the_package_needs():
+    recipe = (ROOT / "conda-recipe" / "meta.yaml").read_text(encoding="utf-8")
+    run = recipe.partition("  run:\n")[2].partition("\ntest:")[0]
+    needed = [line.strip("- ").replace(" ", "") for line in run.splitlines() if line.strip()]
+    assert needed == [f"python{PROJECT['requires-python']}", *PROJECT["dependencies"]]
 
 
 def test_the_check_script_finds_the_oldest_version_of_every_dependency():

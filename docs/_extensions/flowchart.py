@@ -7,25 +7,25 @@ from typing import Any
 from docutils import nodes
 from docutils.parsers.rst import Directive
 
-# A question, what leads to the answers at its right, and the answers: a class or a page, and why.
+# A question, and where "yes" leads: a class and why.
 ROWS = (
-    ("Do you want to choose nothing?", "nothing", (("AutoPrototypes", "held-out rows choose"),)),
-    ("Must the stored rows be your own?", "my own rows", (("HartCondensing", "a subset that answers alike"),)),
+    ("Should held-out rows choose everything?", (("AutoPrototypes", "held-out rows choose"),)),
+    ("Must the stored rows be your own?", (("HartCondensing", "a subset that answers alike"),)),
     (
         "Do columns act together (pixels, spectra)?",
-        "together",
         (("GMLVQ", "one learned matrix"), ("LGMLVQ", "one for each class")),
     ),
-    (
-        "Do many columns say nothing?",
-        "some are noise",
-        (("GRLVQ", "a weight for each column"), ("LPD", "for each prototype")),
-    ),
-    ("Are many labels wrong?", "noisy labels", (("MCE", "an error counts once"), ("WilsonEditing", "drops such rows"))),
-    ("Do you compare with Kohonen's rules?", "the classics", (("LVQ1", "and LVQ2, LVQ3, OLVQ1"),)),
+    ("Are many columns noise?", (("GRLVQ", "a weight for each column"), ("LPD", "for each prototype"))),
+    ("Are many labels wrong?", (("MCE", "an error counts once"), ("WilsonEditing", "drops such rows"))),
+    ("Do you compare with Kohonen's rules?", (("LVQ1", "and LVQ2, LVQ3, OLVQ1"),)),
 )
 LAST = ("LOGM", "the method to begin with")
 WIDTH, STEP, BOX, ANSWER, LEFT = 880, 92, 320, 210, 10
+
+
+def page(name: str) -> str:
+    """The page of a class."""
+    return f"../reference/generated/protolearn.{name}.html"
 
 
 def box(x: float, y: float, width: float, lines: tuple[str, ...], link: str | None) -> str:
@@ -56,18 +56,26 @@ def chart() -> str:
         '<defs><marker id="head" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="8" markerHeight="8" orient="auto">'
         '<path d="M0 0 8 4 0 8z" fill="currentColor"/></marker></defs>',
     ]
-    for i, (question, label, answers) in enumerate(ROWS):
+    for i, (question, answers) in enumerate(ROWS):
         y = 5 + STEP * i
         parts.append(box(LEFT, y, BOX, (question,), None))
         right = LEFT + BOX + 110
-        parts.append(arrow(LEFT + BOX, y + 26, right - 2, y + 26, label, LEFT + BOX + 54, y + 20))
+        parts.append(arrow(LEFT + BOX, y + 26, right - 2, y + 26, "yes", LEFT + BOX + 54, y + 20))
         parts.append(arrow(LEFT + BOX / 2, y + 52, LEFT + BOX / 2, y + STEP - 2, "no", LEFT + BOX / 2 + 14, y + 76))
         for k, (name, why) in enumerate(answers):
-            link = f"../reference/generated/protolearn.{name}.html"
-            parts.append(box(right + k * (ANSWER + 8), y, ANSWER, (name, why), link))
+            parts.append(box(right + k * (ANSWER + 8), y, ANSWER, (name, why), page(name)))
     y = 5 + STEP * len(ROWS)
-    parts.append(box(LEFT, y, BOX, LAST, f"../reference/generated/protolearn.{LAST[0]}.html"))
+    parts.append(box(LEFT, y, BOX, LAST, page(LAST[0])))
     return "\n".join([*parts, "</svg>"])
+
+
+def in_words() -> str:
+    """The same as a list, for narrow screens."""
+    items = [
+        f"<li>{question}<br>yes: " + ", ".join(f'<a href="{page(name)}">{name}</a> ({why})' for name, why in answers)
+        for question, answers in ROWS
+    ]
+    return f'<ol>{"".join(items)}<li>Else <a href="{page(LAST[0])}">{LAST[0]}</a>, {LAST[1]}</li></ol>'
 
 
 class FlowChart(Directive):
@@ -75,7 +83,7 @@ class FlowChart(Directive):
 
     def run(self) -> list[nodes.Node]:
         """The chart as HTML."""
-        return [nodes.raw("", f'<div class="flowchart">{chart()}</div>', format="html")]
+        return [nodes.raw("", f'<div class="flowchart">{chart()}{in_words()}</div>', format="html")]
 
 
 def setup(app: Any) -> dict[str, bool]:

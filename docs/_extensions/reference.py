@@ -40,21 +40,47 @@ GROUPS = (
     ("Model files", "One JSON file, which loads without running code.", ("save", "load")),
     ("More", "", ()),
 )
-# Folder of the package, page, heading, one sentence, names that its `__all__` does not have.
+# Folder of the package, heading, one sentence, names below it; "*" stands for its `__all__`.
 ROOMS = (
-    ("explain", "Explaining decisions", "Why a row gets its class, and what would change the decision.", ()),
-    ("report", "Pictures and reports", "Plots of fitted models. These functions need matplotlib.", ()),
-    ("export", "Export", "A fitted model as C99, JavaScript, Python or ONNX.", ()),
-    ("auto", "Choosing sizes", "Models within a budget of bytes.", ()),
-    ("tables", "Tables", "Columns of any kind as features.", ()),
+    ("explain", "Explaining decisions", "Why a row gets its class, and what would change the decision.", ("*",)),
+    (
+        "report",
+        "Pictures and reports",
+        "Plots of fitted models, and the report of `protolearn fit`. These functions need matplotlib.",
+        ("*", "report.report_page", "report.write_report"),
+    ),
+    ("export", "Export", "A fitted model as C99, JavaScript, Python or ONNX.", ("*",)),
+    (
+        "auto",
+        "Choosing sizes",
+        "Models within a budget of bytes; the number of prototypes by validation or by structural risk.",
+        (
+            "*",
+            "srm.StructuralRiskSelector",
+            "srm.complexity_penalty",
+            "srm.vc_dimension",
+            "validation.choose_on_validation",
+        ),
+    ),
+    (
+        "compare",
+        "Comparing methods",
+        "Methods on the same folds, and the table of their figures.",
+        ("comparison.compare", "summary.summary"),
+    ),
+    ("tables", "Tables", "Columns of any kind as features.", ("*",)),
     ("data", "Data in blocks", "Training sets that do not fit into memory.", ("Blocks", "ParquetBlocks")),
+    ("initializers", "Starts", "Where prototypes start.", ("SharedStart",)),
+    ("metrics", "Metrics", "The base of a distance of your own, and the learned matrix.", ("Metric", "omega.Omega")),
+    ("losses", "Losses", "The base of a loss of your own.", ("PairLoss",)),
 )
 HERE = Path(__file__).parents[1] / "reference"
 
 
 def public_names(room: str, chosen: tuple[str, ...]) -> list[str]:
     """The names that a folder of the package shows."""
-    return sorted(chosen or import_module(f"protolearn.{room}").__all__, key=str.lower)
+    found = import_module(f"protolearn.{room}").__all__ if "*" in chosen else []
+    return sorted([*found, *(name for name in chosen if name != "*")], key=str.lower)
 
 
 def listing(module: str, names: Any) -> list[str]:
@@ -136,10 +162,9 @@ def tags() -> str:
         marks = ["yes" if able else "" for able in abilities(estimator)]
         lines.append(f"| {{py:class}}`~protolearn.{name}` | " + " | ".join(marks) + " |")
     lines += ["", "::::", ""]
-    lines += [
-        "All estimators take NumPy arrays, pandas and polars data frames, float32 and float64. A column of texts or"
-    ]
-    lines += ["a missing value needs a step before the estimator: [categories and missing values](../guide/tables.md)."]
+    lines += ["All estimators take NumPy arrays, pandas and polars data frames, float32 and float64. `AutoPrototypes`"]
+    lines += ["also takes columns of texts and missing values; the others need a step before them:"]
+    lines += ["[categories and missing values](../guide/tables.md)."]
     return "\n".join([*lines, ""])
 
 

@@ -21,7 +21,12 @@ X, X_test, y, y_test = train_test_split(X, y, test_size=0.5, stratify=y, random_
 
 model = AutoPrototypes(members=1, random_state=0).fit(X, y)
 print(model.best_estimator_)
-print("right on the test rows:", round(model.score(X_test, y_test), 3), " numbers stored:", model.n_numbers_)
+print(
+    "right on the test rows:",
+    round(model.score(X_test, y_test), 3),
+    " numbers stored:",
+    model.n_numbers_,
+)
 
 # %%
 # The race: each dot is a candidate. Left and low is what the choice looks for, a small model with a small loss.
@@ -38,6 +43,12 @@ ax.legend()
 # %%
 # Beside models that need no choice either:
 
-for other in (make_pipeline(StandardScaler(), KNeighborsClassifier()), RandomForestClassifier(random_state=0)):
-    print(f"{other.fit(X, y).score(X_test, y_test):.3f}", other if len(str(other)) < 50 else "5-NN on scaled columns")
+for other in (
+    make_pipeline(StandardScaler(), KNeighborsClassifier()),
+    RandomForestClassifier(random_state=0),
+):
+    print(
+        f"{other.fit(X, y).score(X_test, y_test):.3f}",
+        other if len(str(other)) < 50 else "5-NN on scaled columns",
+    )
 plt.show()

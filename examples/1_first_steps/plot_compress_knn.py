@@ -35,7 +35,11 @@ figure, axes = plt.subplots(1, 2, figsize=(8, 3), layout="constrained")
 axes[0].bar(list(sides), list(accuracy.values()), color=["#8a94a6", "#2f6fb7"])
 axes[0].set(title="right on 540 new digits", ylim=(0.9, 1.01))
 axes[0].bar_label(axes[0].containers[0], fmt="{:.1%}")
-axes[1].bar(list(sides), [report.given.n_bytes / 1000, report.small.n_bytes / 1000], color=["#8a94a6", "#2f6fb7"])
+axes[1].bar(
+    list(sides),
+    [report.given.n_bytes / 1000, report.small.n_bytes / 1000],
+    color=["#8a94a6", "#2f6fb7"],
+)
 axes[1].set(title="kB to store")
 axes[1].margins(y=0.15)
 axes[1].bar_label(axes[1].containers[0], fmt="{:.0f}")

@@ -20,7 +20,15 @@ figure, ax = plt.subplots(figsize=(7, 3.6), layout="constrained")
 for method, colour in ((LOGM, "#2f6fb7"), (GLVQ, "#3b9a6d")):
     search = GridSearchCV(method(random_state=0), {"n_prototypes": counts}, cv=5).fit(X, y)
     mean, spread = (search.cv_results_[f"{what}_test_score"] for what in ("mean", "std"))
-    ax.errorbar(counts, mean, spread / np.sqrt(5), marker="o", capsize=3, label=method.__name__, color=colour)
+    ax.errorbar(
+        counts,
+        mean,
+        spread / np.sqrt(5),
+        marker="o",
+        capsize=3,
+        label=method.__name__,
+        color=colour,
+    )
     enough = counts[int(np.argmax(mean >= mean.max() - (spread / np.sqrt(5))[mean.argmax()]))]
     print(f"{method.__name__}: best {mean.max():.3f}, {enough} a class are enough")
 ax.set(xlabel="prototypes of each class", ylabel="right, 5-fold cross-validation", xscale="log")

@@ -35,5 +35,11 @@ for ax, classifier in zip(axes, (knn, model), strict=True):
 axes[0].set_title(f"15-NN: {X.size} numbers, {knn.score(X_test, y_test):.1%} right")
 numbers = model.prototypes_.size
 axes[1].set_title(f"LOGM: {numbers} numbers, {model.score(X_test, y_test):.1%} right")
-axes[1].scatter(*model.prototypes_.T, c=COLOURS[model.prototype_labels_], s=190, edgecolors="black", linewidths=1.5)
+axes[1].scatter(
+    *model.prototypes_.T,
+    c=COLOURS[model.prototype_labels_],
+    s=190,
+    edgecolors="black",
+    linewidths=1.5,
+)
 plt.show()

@@ -29,7 +29,14 @@ figure, ax = plt.subplots(figsize=(6, 3), layout="constrained")
 image = ax.imshow(table, cmap="Blues", vmin=0.9, vmax=1.0)
 for i in range(3):
     for j in range(4):
-        ax.text(j, i, f"{table[i, j]:.3f}", ha="center", va="center", color="white" if table[i, j] > 0.96 else "black")
+        ax.text(
+            j,
+            i,
+            f"{table[i, j]:.3f}",
+            ha="center",
+            va="center",
+            color="white" if table[i, j] > 0.96 else "black",
+        )
 ax.set_xticks(range(4), grid["logm__regularization"])
 ax.set_yticks(range(3), grid["logm__n_prototypes"])
 ax.set(xlabel="regularization", ylabel="prototypes of each class")

@@ -15,7 +15,9 @@ from sklearn.preprocessing import StandardScaler
 
 from protolearn import LOGM
 
-X, y = make_classification(6000, n_features=8, n_informative=5, weights=[0.97], class_sep=1.0, flip_y=0, random_state=8)
+X, y = make_classification(
+    6000, n_features=8, n_informative=5, weights=[0.97], class_sep=1.0, flip_y=0, random_state=8
+)
 X, X_test, y, y_test = train_test_split(X, y, test_size=0.5, stratify=y, random_state=0)
 
 figure, axes = plt.subplots(1, 2, figsize=(8, 3.4), layout="constrained")

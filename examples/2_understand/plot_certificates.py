@@ -28,7 +28,11 @@ for place, radius in zip(shown, radii, strict=True):
     left.add_patch(plt.Circle(place, radius, fill=False, color="#555555", linewidth=0.8))
 left.plot(*shown.T, "k.", markersize=5)
 left.set(
-    xticks=[], yticks=[], ylim=(-1.6, 1.8), aspect="equal", title="every point of a circle gets the class of its centre"
+    xticks=[],
+    yticks=[],
+    ylim=(-1.6, 1.8),
+    aspect="equal",
+    title="every point of a circle gets the class of its centre",
 )
 
 # %%

@@ -24,10 +24,14 @@ model = LOGM(3, random_state=0).fit(X, y)
 # near to 1 - alpha.
 
 levels = [0.02, 0.05, 0.1, 0.2]
-sets = {alpha: ConformalClassifier(model, alpha=alpha).calibrate(X_held, y_held) for alpha in levels}
+sets = {
+    alpha: ConformalClassifier(model, alpha=alpha).calibrate(X_held, y_held) for alpha in levels
+}
 for alpha, conformal in sets.items():
     found = conformal.predict_set(X_test)
-    print(f"alpha {alpha:4}: {found[np.arange(len(y_test)), y_test].mean():.3f} of the sets hold the right class")
+    print(
+        f"alpha {alpha:4}: {found[np.arange(len(y_test)), y_test].mean():.3f} of the sets hold the right class"
+    )
 
 # %%
 # Where the sets lie: the colour of one class, grey for both classes, white for none.
@@ -39,7 +43,12 @@ figure, axes = plt.subplots(1, 2, figsize=(9, 3.5), sharey=True, layout="constra
 for ax, alpha in zip(axes, (0.02, 0.2), strict=True):
     inside = sets[alpha].predict_set(grid)
     kind = inside[:, 0] + 2 * inside[:, 1]
-    ax.imshow(COLOURS[kind.reshape(across.shape)], extent=(-2.2, 3.2, -1.8, 2.2), origin="lower", aspect="auto")
+    ax.imshow(
+        COLOURS[kind.reshape(across.shape)],
+        extent=(-2.2, 3.2, -1.8, 2.2),
+        origin="lower",
+        aspect="auto",
+    )
     ax.scatter(*X_test[:400].T, c=np.array(["#2f6fb7", "#e07b39"])[y_test[:400]], s=5)
     ax.set(title=f"alpha = {alpha}", xticks=[], yticks=[])
 plt.show()

@@ -16,7 +16,7 @@ from protolearn.report import plot_confusion, plot_prototypes
 X, y = load_digits(return_X_y=True)
 X, X_test, y, y_test = train_test_split(X, y, test_size=0.3, stratify=y, random_state=0)
 
-model = GLVQ(n_prototypes=2, random_state=0).fit(X, y)
+model = GLVQ(n_prototypes=6, random_state=0).fit(X, y)
 print(f"{len(model.prototypes_)} prototypes, {model.score(X_test, y_test):.1%} right on new digits")
 plot_prototypes(model)
 

@@ -27,7 +27,12 @@ for ax, (title, view) in zip(axes, views.items(), strict=True):
     for label, colour in enumerate(colours):
         ax.scatter(*view(X[y == label]).T, s=12, color=colour, label=data.target_names[label])
     ax.set(title=title, xticks=[], yticks=[])
-axes[1].scatter(*views["GMLVQ: the plane of the classes"](model.prototypes_).T, s=160, c=colours, edgecolors="black")
+axes[1].scatter(
+    *views["GMLVQ: the plane of the classes"](model.prototypes_).T,
+    s=160,
+    c=colours,
+    edgecolors="black",
+)
 axes[0].legend()
 
 # %%

@@ -36,7 +36,10 @@ ax.set(xlabel="learned weight (all together: 1)", title="blue: measured columns,
 for kept in (30, 10, 5, 2):
     columns = order[::-1][:kept]
     score = cross_val_score(
-        GRLVQ(n_prototypes=2, metric_learning_rate=1.0, random_state=0), X[:, columns], data.target, cv=5
+        GRLVQ(n_prototypes=2, metric_learning_rate=1.0, random_state=0),
+        X[:, columns],
+        data.target,
+        cv=5,
     ).mean()
     print(f"the {kept:2} columns of the largest weights: {score:.3f} right")
 plt.show()

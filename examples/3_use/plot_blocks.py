@@ -28,7 +28,10 @@ print(f"{DAYS * ROWS} rows, {ROWS} at a time: {model.score(Blocks(days)):.3f} ri
 
 X, y = (np.concatenate(part) for part in zip(*days(), strict=True))
 whole = GLVQ(solver="lbfgs", max_iter=20, random_state=0).fit(X, y)
-print("largest difference of a prototype:", float(abs(model.prototypes_ - whole.prototypes_).max().round(3)))
+print(
+    "largest difference of a prototype:",
+    float(abs(model.prototypes_ - whole.prototypes_).max().round(3)),
+)
 
 figure, ax = plt.subplots(figsize=(5.5, 4), layout="constrained")
 ax.hexbin(*X.T, gridsize=60, cmap="Blues", mincnt=1)

@@ -19,11 +19,11 @@ X, y = load_digits(return_X_y=True)
 X, X_test, y, y_test = train_test_split(X, y, test_size=0.3, stratify=y, random_state=0)
 model = GMLVQ(n_prototypes=2, n_components=20, random_state=0).fit(X, y)
 source = module_source(model)
-print(f"{model.score(X_test, y_test):.1%} right on the test digits, {len(source) // 1000} kB of JavaScript")
+print(
+    f"{model.score(X_test, y_test):.1%} right on the test digits, {len(source) // 1000} kB of JavaScript"
+)
 
-# %%
-# The page needs a board of 8 x 8 cells and a few lines that hand the cells to ``probabilities``.
-
+# sphinx_gallery_start_ignore
 SCRIPT = """
 const board = document.getElementById("digit-board"), answer = document.getElementById("digit-answer");
 const samples = JSON.parse(board.dataset.samples);
@@ -63,9 +63,11 @@ class Page:
 <script type="module">{source}{SCRIPT}</script>"""
 
 
+# sphinx_gallery_end_ignore
 Page()
 
 # %%
-# The prototypes that the page compares your drawing with:
+# The board is 8 x 8 buttons, and a few lines of JavaScript hand their values to ``probabilities``; the program that you
+# can download below has them. The prototypes that the page compares your drawing with:
 
 plot_prototypes(model)

@@ -18,7 +18,10 @@ y %= 3
 chunked, labels = da.from_array(X, chunks=(10_000, 12)), da.from_array(y, chunks=10_000)
 
 figure, ax = plt.subplots(figsize=(6.5, 3.4), layout="constrained")
-for rows, name, colour, width in ((X, "in memory", "#8a94a6", 6), (chunked, "on Dask, six blocks", "#2f6fb7", 2)):
+for rows, name, colour, width in (
+    (X, "in memory", "#8a94a6", 6),
+    (chunked, "on Dask, six blocks", "#2f6fb7", 2),
+):
     model = LOGM(10, solver="lbfgs", max_iter=25, random_state=0)
     model.fit(rows, y if rows is X else labels)
     ax.plot(model.loss_curve_, color=colour, linewidth=width, label=name)

@@ -24,14 +24,18 @@ digits, y = load_digits(return_X_y=True)
 def placed(rows):
     """Images of 8 x 8 pixels somewhere on images of 12 x 12."""
     images = np.zeros((len(rows), 12, 12))
-    for image, row, (down, right) in zip(images, rows, rng.integers(0, 5, (len(rows), 2)), strict=True):
+    for image, row, (down, right) in zip(
+        images, rows, rng.integers(0, 5, (len(rows), 2)), strict=True
+    ):
         image[down : down + 8, right : right + 8] = row.reshape(8, 8) / 16
     return images.reshape(len(rows), -1)
 
 
 seen = y <= 5
 many = np.vstack([placed(digits[seen]) for _ in range(10)])
-network = MLPClassifier((128, 64), max_iter=12, random_state=0).fit(many, np.tile(y[seen], 10))
+network = MLPClassifier((128, 64), tol=0.02, n_iter_no_change=1, random_state=0).fit(
+    many, np.tile(y[seen], 10)
+)
 
 
 def embed(rows):
@@ -52,7 +56,10 @@ shots = [1, 2, 5, 10, 20, 50]
 found = {"pixels": [], "embeddings": []}
 for n in shots:
     chosen = np.concatenate([pool[y[pool] == digit][:n] for digit in (6, 7, 8, 9)])
-    for name, before in (("pixels", FunctionTransformer()), ("embeddings", FunctionTransformer(embed))):
+    for name, before in (
+        ("pixels", FunctionTransformer()),
+        ("embeddings", FunctionTransformer(embed)),
+    ):
         model = make_pipeline(before, Normalizer(), LOGM(solver="lbfgs", ridge=1.0, random_state=0))
         found[name].append(model.fit(X[chosen], y[chosen]).score(X[test], y[test]))
 

@@ -23,7 +23,9 @@ X, X_test, y, y_test = train_test_split(X, y, test_size=0.3, stratify=y, random_
 
 budgets = [256, 512, 1024, 2048]
 models = [
-    shrink(GMLVQ(max_iter=10, random_state=0), X, y, max_bytes=budget, dtypes=("int8",), random_state=0)
+    shrink(
+        GMLVQ(max_iter=10, random_state=0), X, y, max_bytes=budget, dtypes=("int8",), random_state=0
+    )
     for budget in budgets
 ]
 accuracies = [np.mean(model.exported.predict(X_test) == y_test) for model in models]
@@ -36,10 +38,18 @@ for model, accuracy in zip(models, accuracies, strict=True):
 header = Path(tempfile.mkdtemp()) / "digits.h"
 export_c(models[0].exported, header)
 lines = header.read_text().splitlines()
-print("\n".join([*lines[:14], "...", *(line for line in lines if line.startswith("static inline"))]))
+print(
+    "\n".join([*lines[:14], "...", *(line for line in lines if line.startswith("static inline"))])
+)
 
 figure, ax = plt.subplots(figsize=(6.5, 3.4), layout="constrained")
-ax.plot([model.n_bytes for model in models], accuracies, "o-", color="#2f6fb7", label="GMLVQ, shrunk to int8")
+ax.plot(
+    [model.n_bytes for model in models],
+    accuracies,
+    "o-",
+    color="#2f6fb7",
+    label="GMLVQ, shrunk to int8",
+)
 whole = GMLVQ(random_state=0).fit(X, y)
 size = (whole.prototypes_.nbytes + whole.omega_.nbytes) / 1000
 ax.axhline(whole.score(X_test, y_test), color="#8a94a6", label=f"GMLVQ, float64, {size:.0f} kB")

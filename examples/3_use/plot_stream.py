@@ -31,9 +31,13 @@ for X, y in stream:
     standing.append(still.score(X, y))
     learner.partial_fit(X, y)
     places.append(learner.prototypes_.copy())
-print(f"goes on learning: {np.mean(moving):.1%} right; learned the first block only: {np.mean(standing):.1%}")
+print(
+    f"goes on learning: {np.mean(moving):.1%} right; learned the first block only: {np.mean(standing):.1%}"
+)
 
-figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.4), width_ratios=(3, 2), layout="constrained")
+figure, (left, right) = plt.subplots(
+    1, 2, figsize=(9, 3.4), width_ratios=(3, 2), layout="constrained"
+)
 left.plot(moving, color="#2f6fb7", label="goes on learning")
 left.plot(standing, color="#8a94a6", label="learned the first block only")
 left.set(xlabel="block", ylabel="right, before learning the block", ylim=(0, 1.02))
@@ -41,6 +45,8 @@ left.legend(loc="lower left")
 places = np.stack(places)
 for i, label in enumerate(learner.prototype_labels_):
     right.plot(*places[:, i].T, color=["#2f6fb7", "#e07b39", "#3b9a6d"][label])
-    right.plot(*places[-1, i], "o", color=["#2f6fb7", "#e07b39", "#3b9a6d"][label], markeredgecolor="black")
+    right.plot(
+        *places[-1, i], "o", color=["#2f6fb7", "#e07b39", "#3b9a6d"][label], markeredgecolor="black"
+    )
 right.set(title="the way of the prototypes", aspect="equal", xticks=[], yticks=[])
 plt.show()

@@ -32,14 +32,23 @@ MODULES = {
 }
 texts, labels = [], []
 for library, modules in MODULES.items():
-    found = {inspect.getdoc(getattr(module, name)) for module in modules for name in dir(module) if name[0] != "_"}
-    found = sorted(text.split("Examples\n---")[0] for text in found if text and len(text) > 400)[:150]
+    found = {
+        inspect.getdoc(getattr(module, name))
+        for module in modules
+        for name in dir(module)
+        if name[0] != "_"
+    }
+    found = sorted(text.split("Examples\n---")[0] for text in found if text and len(text) > 400)[
+        :150
+    ]
     texts += found
     labels += [library] * len(found)
 X, X_test, y, y_test = train_test_split(texts, labels, stratify=labels, random_state=0)
 
 words = TfidfVectorizer(
-    stop_words=["sklearn", "scikit", "numpy", "scipy", "np"], token_pattern=r"[a-z_]{3,}", max_features=3000
+    stop_words=["sklearn", "scikit", "numpy", "scipy", "np"],
+    token_pattern=r"[a-z_]{3,}",
+    max_features=3000,
 )
 model = make_pipeline(words, LOGM(n_prototypes=2, solver="lbfgs", random_state=0)).fit(X, y)
 print(f"{len(texts)} texts, {model.score(X_test, y_test):.1%} right on the test texts")

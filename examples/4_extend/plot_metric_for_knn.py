@@ -24,6 +24,12 @@ for ax, (name, reduction) in zip(axes, maps.items(), strict=True):
     model = make_pipeline(StandardScaler(), reduction, KNeighborsClassifier(3)).fit(X, y)
     for label, colour in enumerate(["#2f6fb7", "#e07b39", "#3b9a6d"]):
         for rows, labels, marker in ((X, y, "o"), (X_test, y_test, "x")):
-            ax.scatter(*model[:-1].transform(rows[labels == label]).T, s=16, marker=marker, color=colour)
-    ax.set(title=f"{name}, then 3-NN: {model.score(X_test, y_test):.1%} right on the crosses", xticks=[], yticks=[])
+            ax.scatter(
+                *model[:-1].transform(rows[labels == label]).T, s=16, marker=marker, color=colour
+            )
+    ax.set(
+        title=f"{name}, then 3-NN: {model.score(X_test, y_test):.1%} right on the crosses",
+        xticks=[],
+        yticks=[],
+    )
 plt.show()

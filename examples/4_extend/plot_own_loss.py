@@ -36,12 +36,25 @@ def ramp(d_own, d_rival, slope):
 X_test, y_test = make_moons(2000, noise=0.2, random_state=1)
 across, up = np.meshgrid(np.linspace(-1.6, 2.6, 220), np.linspace(-1.2, 1.7, 160))
 grid = np.column_stack([across.ravel(), up.ravel()])
-models = {"LOGM": LOGM(3, random_state=0), "own loss": PrototypeClassifier(3, loss=ramp, random_state=0)}
+models = {
+    "LOGM": LOGM(3, random_state=0),
+    "own loss": PrototypeClassifier(3, loss=ramp, random_state=0),
+}
 figure, axes = plt.subplots(1, 2, figsize=(9, 3.4), sharey=True, layout="constrained")
 for ax, (name, model) in zip(axes, models.items(), strict=True):
     model.fit(X, y_noisy)
-    ax.contourf(across, up, model.predict(grid).reshape(across.shape), colors=["#dbe7f4", "#fae5d7"], levels=1)
+    ax.contourf(
+        across,
+        up,
+        model.predict(grid).reshape(across.shape),
+        colors=["#dbe7f4", "#fae5d7"],
+        levels=1,
+    )
     ax.scatter(*X.T, c=np.array(["#2f6fb7", "#e07b39"])[y_noisy], s=6)
     ax.plot(*model.prototypes_.T, "ko", markersize=8)
-    ax.set(title=f"{name}: {model.score(X_test, y_test):.1%} right where labels are right", xticks=[], yticks=[])
+    ax.set(
+        title=f"{name}: {model.score(X_test, y_test):.1%} right where labels are right",
+        xticks=[],
+        yticks=[],
+    )
 plt.show()

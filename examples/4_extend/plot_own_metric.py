@@ -61,8 +61,20 @@ figure, axes = plt.subplots(1, 2, figsize=(9, 3.4), sharey=True, layout="constra
 for ax, (name, model) in zip(axes, models.items(), strict=True):
     score = cross_val_score(model, X, y, cv=5).mean()
     model.fit(X, y)
-    ax.contourf(across, up, model.predict(grid).reshape(across.shape), colors=["#dbe7f4", "#fae5d7"], levels=1)
+    ax.contourf(
+        across,
+        up,
+        model.predict(grid).reshape(across.shape),
+        colors=["#dbe7f4", "#fae5d7"],
+        levels=1,
+    )
     ax.scatter(*X.T, c=np.array(["#2f6fb7", "#e07b39"])[y], s=6)
     ax.plot(model.prototypes_[:, 0] % 24, model.prototypes_[:, 1], "ko", markersize=9)
-    ax.set(title=f"{name}: {score:.1%} right", xlabel="hour", xticks=range(0, 25, 6), xlim=(0, 24), ylim=(-3, 4))
+    ax.set(
+        title=f"{name}: {score:.1%} right",
+        xlabel="hour",
+        xticks=range(0, 25, 6),
+        xlim=(0, 24),
+        ylim=(-3, 4),
+    )
 plt.show()

@@ -38,7 +38,12 @@ for ax, (title, init) in zip(axes, starts.items(), strict=True):
     ax.plot(*begin.prototypes_.T, "kx", markersize=6)
     for old, new in zip(begin.prototypes_, end.prototypes_, strict=True):
         ax.plot(*np.stack([old, new]).T, color="black", linewidth=0.8)
-    ax.scatter(*end.prototypes_.T, s=70, c=np.array(["#2f6fb7", "#e07b39"])[end.prototype_labels_], edgecolors="black")
+    ax.scatter(
+        *end.prototypes_.T,
+        s=70,
+        c=np.array(["#2f6fb7", "#e07b39"])[end.prototype_labels_],
+        edgecolors="black",
+    )
     ax.set_title(f"{title}\n{begin.score(X, y):.0%} to {end.score(X, y):.0%} right", fontsize=9)
     ax.set(xticks=[], yticks=[])
 plt.show()

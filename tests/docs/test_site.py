@@ -1,7 +1,9 @@
 """The site: links of estimators, the pages that are made from the package, the classifier that runs in a page."""
 
 import importlib.util
+import inspect
 import json
+import re
 import runpy
 import shutil
 from pathlib import Path
@@ -50,6 +52,16 @@ def test_the_reference_lists_every_public_name():
         assert f"   protolearn.{name}\n" in index
 
 
+def test_the_reference_lists_every_name_that_the_pages_import():
+    index = extension("reference").index()
+    pages = [*(ROOT / "docs").glob("*.md"), *(ROOT / "docs" / "guide").glob("*.md")]
+    for page in pages:
+        for module, names in re.findall(r"from (protolearn[\w.]*) import (.+)", page.read_text(encoding="utf-8")):
+            for name in names.split(", "):
+                is_room = inspect.ismodule(getattr(importlib.import_module(module), name))
+                assert is_room or f"   {module}.{name}\n" in index, page.name
+
+
 def test_the_table_of_abilities_is_true():
     rows = {}
     reference = extension("reference")
@@ -69,6 +81,21 @@ def test_formulas_of_docstrings_stand_as_they_are_written():
     assert literal_formulas(lines) == [
         *["One sentence.", "", "::", "", "    phi = a + b    (1)", "", "Parameters", "----------", "x : int", "    A."]
     ]
+
+
+def test_a_block_of_code_ends_without_an_empty_line():
+    source = ["```python\n>>> 1 + 1\n2\n\n```\n\n```text\na\n\n```\n\n```\nb\n```\n"]
+    extension("docstrings").linked(None, "page", source)
+    assert source == ["```python\n>>> 1 + 1\n2\n```\n\n```text\na\n\n```\n\n```\nb\n```\n"]
+
+
+def test_the_flow_chart_and_its_list_lead_to_the_same_classes():
+    chart = extension("flowchart")
+    picture, words = (
+        re.findall(r'href="[^"]*protolearn\.(\w+)\.html"', form()) for form in (chart.chart, chart.in_words)
+    )
+    assert picture == words
+    assert set(words) <= set(protolearn.__all__)
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed; .ci/run installs it")

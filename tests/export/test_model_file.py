@@ -8,6 +8,7 @@ import subprocess
 import sys
 import warnings
 from itertools import islice
+from pathlib import Path
 
 import joblib
 import numpy as np
@@ -21,7 +22,7 @@ import protolearn
 from problems import ALL_METRICS
 from protolearn import LMNN, LOGM, LPD, RSLVQ, LaMaLVQ, Learn1NN, MixtGauss, NearestPrototype, PrototypeClassifier
 from protolearn.auto.srm import StructuralRiskSelector
-from protolearn.export.model_file import ModelFileError, dumps, loads
+from protolearn.export.model_file import ModelFileError, dumps, estimator_class, loads, schema
 from protolearn.losses import LOSSES
 from protolearn.metrics.omega import Omega
 from protolearn.tables.preparation import Preparation
@@ -241,6 +242,22 @@ def resealed(content, change):
     value["sha256"] = "0" * 64
     data = json.dumps(value, indent=1).encode()
     return data.replace(b"0" * 64, hashlib.sha256(data).hexdigest().encode(), 1)
+
+
+def test_a_pipeline_without_its_classifier_is_refused(blobs):
+    X, y = blobs
+    model = make_pipeline(StandardScaler(), LOGM(max_iter=2, random_state=0)).fit(X, y)
+
+    def without_classifier(value):
+        steps = value["model"]["parameters"]["steps"]
+        del (steps if isinstance(steps, list) else next(iter(steps.values())))[1]
+
+    with pytest.raises(ModelFileError, match="a pipeline that ends in StandardScaler lacks its classifier"):
+        loads(resealed(dumps(model), without_classifier))
+    with pytest.raises(ModelFileError, match="a pipeline that ends in StandardScaler lacks its classifier"):
+        dumps(Pipeline(model.steps[:-1]))
+    mapped = make_pipeline(StandardScaler(), LMNN(max_iter=2)).fit(X, y)
+    np.testing.assert_array_equal(loads(dumps(mapped)).transform(X), mapped.transform(X))
 
 
 @pytest.mark.parametrize(
@@ -506,3 +523,10 @@ def test_a_write_that_fails_leaves_the_old_file(blobs, tmp_path, monkeypatch):
 def test_a_folder_that_is_not_there(blobs, tmp_path):
     with pytest.raises(FileNotFoundError):
         protolearn.save(LOGM(max_iter=1, random_state=0).fit(*blobs), tmp_path / "no" / "a.json")
+
+
+def test_the_page_names_every_fitted_attribute():
+    page = (Path(__file__).parents[2] / "docs" / "model-file.md").read_text(encoding="utf-8")
+    others = ("Preparation", "PiecewiseLinearBins", "NormalScores", "StructuralRiskSelector")
+    for kind in map(estimator_class, [*protolearn.__all__, *others]):
+        assert [name for name in schema(kind) if name not in page] == []

@@ -8,7 +8,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.datasets import load_digits
+from sklearn.datasets import load_digits, make_moons
 from sklearn.metrics import accuracy_score, confusion_matrix
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import Pipeline
@@ -188,6 +188,18 @@ def test_omega_is_drawn_as_lambda(flowers):
         look.plot_omega(LOGM(max_iter=1).fit(*flowers))
 
 
+def test_features_are_drawn_in_the_order_asked_for(flowers):
+    X, y = flowers
+    model = GMLVQ(max_iter=3, random_state=0).fit(X, y)
+    names = ["petal width", "sepal length"]
+    shares = look.plot_relevances(model, features=names)
+    assert [label.get_text() for label in shares.get_yticklabels()] == names
+    assert [bar.get_width() for bar in shares.patches] == pytest.approx(100 * relevances_of(model)[0, [3, 0]])
+    drawn = look.plot_omega(model, features=names)
+    matrix = model.omega_.T @ model.omega_
+    np.testing.assert_allclose(drawn.images[0].get_array(), matrix[np.ix_([3, 0], [3, 0])])
+
+
 def test_loss_curve(flowers):
     model = LOGM(max_iter=4, random_state=0).fit(*flowers)
     np.testing.assert_allclose(look.plot_loss(model).lines[0].get_ydata(), model.loss_curve_)
@@ -257,6 +269,17 @@ def test_rejection_begins_at_the_accuracy(flowers):
     model = LOGM(max_iter=2, random_state=0).fit(X, y)
     line = look.plot_rejection(model, X, y).lines[0]
     assert line.get_ydata()[0] == pytest.approx(100 * accuracy_score(y, model.predict(X)))
+
+
+def test_rows_are_rejected_by_their_largest_probability():
+    # On two moons the relative distance falls again far out along the border, where both classes are far away.
+    X, y = make_moons(1000, noise=0.3, random_state=0)
+    model = LOGM(4, random_state=0).fit(X[:500], y[:500])
+    line = look.plot_rejection(model, X[500:], y[500:]).lines[0]
+    curve = rejection_curve(model.predict_proba(X[500:]).max(axis=1), model.predict(X[500:]) == y[500:])
+    np.testing.assert_allclose(line.get_ydata(), 100 * curve.accuracy[: len(line.get_ydata())])
+    half = np.searchsorted(line.get_xdata(), 50)
+    assert line.get_ydata()[half] > line.get_ydata()[0] + 5
 
 
 def test_names_are_plain_text(flowers):

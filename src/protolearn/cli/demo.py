@@ -10,7 +10,7 @@ from protolearn.cli import UsageError
 
 def add(commands: argparse._SubParsersAction) -> None:
     """Declare the command."""
-    command = commands.add_parser("demo", help="a few prototypes against 1-NN on everything, on scikit-learn's digits")
+    command = commands.add_parser("demo", help="50 prototypes beside k-NN, on scikit-learn's digits")
     command.add_argument("--picture", type=Path, default=Path("protolearn_demo.png"), help="where the picture goes")
     command.set_defaults(run=run)
 

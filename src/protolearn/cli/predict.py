@@ -35,7 +35,7 @@ def add(commands: argparse._SubParsersAction) -> None:
         "--reject",
         type=_threshold,
         metavar="THRESHOLD",
-        help="mark rows whose certainty (d_rival - d_own) / (d_rival + d_own) is below it, 0 to 1",
+        help="mark rows whose largest probability is below it, 0 to 1",
     )
     command.add_argument(
         "--sets",
@@ -84,7 +84,7 @@ def run(options: argparse.Namespace) -> int:
         columns, rejected = _columns(model, rows, options)
     _note_unknown(model, rows)
     if rejected is not None:
-        note(f"{rejected} of {len(columns['row'])} rows are less certain than {options.reject:g}.")
+        note(f"{rejected} of {len(columns['row'])} rows get their class with a probability below {options.reject:g}.")
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(columns)
@@ -102,13 +102,12 @@ def _columns(model, rows, options: argparse.Namespace) -> tuple[dict[str, list],
     labels = model.predict(rows)
     predictions = [no_formula(label) for label in labels.tolist()]
     columns: dict[str, list] = {"row": list(range(1, len(labels) + 1)), "prediction": predictions}
+    probabilities = model.predict_proba(rows) if options.proba or options.reject is not None else None
     rejected = None
     if options.reject is not None:
-        from protolearn.explain import certainty
-
-        values = certainty(model, rows)
-        uncertain = values < options.reject
-        columns["certainty"] = [f"{value:.6f}" for value in values]
+        largest = probabilities.max(axis=1)
+        uncertain = largest < options.reject
+        columns["probability"] = [f"{value:.6f}" for value in largest]
         columns["rejected"] = ["yes" if one else "no" for one in uncertain]
         rejected = int(uncertain.sum())
     if options.sets is not None:
@@ -116,7 +115,6 @@ def _columns(model, rows, options: argparse.Namespace) -> tuple[dict[str, list],
         names = [str(no_formula(label)) for label in model.classes_.tolist()]
         columns["set"] = [" | ".join(itertools.compress(names, one)) for one in sets]
     if options.proba:
-        probabilities = model.predict_proba(rows)
         for label, values in zip(model.classes_.tolist(), probabilities.T, strict=True):
             columns[f"p_{label}"] = [f"{value:.6f}" for value in values]
     return columns, rejected

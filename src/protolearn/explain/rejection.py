@@ -28,7 +28,7 @@ def rejection_curve(certainties: Any, correct: Any) -> RejectionCurve:
     Parameters
     ----------
     certainties : array-like of shape (n_samples,)
-        For example `protolearn.explain.certainty`.
+        For example the largest value of `predict_proba`, or `protolearn.explain.certainty`.
     correct : array-like of bool of shape (n_samples,)
 
     Returns

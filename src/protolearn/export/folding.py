@@ -142,7 +142,7 @@ def input_rows(model: Any, X: Any) -> np.ndarray:
 def from_classifier(classifier: NearestPrototypeMixin) -> PlainModel:
     """The arrays of a classifier alone, in the units of what it was fitted on."""
     codes = np.searchsorted(classifier.classes_, classifier.prototype_labels_)
-    order = np.argsort(codes, kind="stable")
+    order = classifier._class_order()
     names = getattr(classifier, "feature_names_in_", None)
     n_features = classifier.prototypes_.shape[1]
     link, slope = classifier._calibrated_link()

@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 from sklearn.pipeline import Pipeline
 
-from protolearn.estimators.columns import ColumnChoice
 from protolearn.export.folding import deciding_model, encoding_of, written_model
 from protolearn.export.plain import LEAST_SET_LOG, SAME_QUANTILE, Encoding, PlainModel, PlainSets
 from protolearn.export.rows import LEAST_SHARE, MIDDLE, TAIL
 from protolearn.tables import NormalScores, PiecewiseLinearBins, Preparation
+from protolearn.tables.choice import ColumnChoice
 
 # ONNX 1.12; onnxruntime 1.12 and later run it.
 OPSET = 17

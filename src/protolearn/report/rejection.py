@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from protolearn.explain.explanation import certainty
 from protolearn.explain.rejection import rejection_curve
 from protolearn.report.fitted import fitted_model, new_axes
 
@@ -14,7 +13,7 @@ from protolearn.report.fitted import fitted_model, new_axes
 def plot_rejection(model: Any, X: Any, y: Any, *, ax: Any = None) -> Any:
     """Draw the accuracy of the rows kept at each rate of rejection, the least certain rows rejected first.
 
-    Certain by the relative distance (D_rival - D_own) / (D_rival + D_own).
+    The certainty is the largest value of `predict_proba`.
 
     Parameters
     ----------
@@ -29,11 +28,11 @@ def plot_rejection(model: Any, X: Any, y: Any, *, ax: Any = None) -> Any:
     """
     fitted = fitted_model(model)
     correct = fitted.predict(fitted.features(X)) == np.asarray(y)
-    curve = rejection_curve(certainty(model, X), correct)
+    curve = rejection_curve(model.predict_proba(X).max(axis=1), correct)
     ax = new_axes(ax, (6.4, 4.2))
     # A share of a handful of rows says nothing: the curve is drawn while at least ten are kept.
     shown = (1 - curve.rejected) * len(correct) >= min(10, len(correct))
     ax.plot(100 * curve.rejected[shown], 100 * curve.accuracy[shown], drawstyle="steps-post")
-    ax.set(xlabel="rows rejected, least certain first, %", ylabel="accuracy of the rows kept, %")
+    ax.set(xlabel="rows left to a person, least certain first, %", ylabel="right of the rest, %")
     ax.grid(alpha=0.2)
     return ax
