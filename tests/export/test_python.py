@@ -89,6 +89,19 @@ def test_raw_rows_of_a_table(categories, tmp_path):
     assert by_name == model.predict(everything).tolist()
 
 
+def test_texts_that_spell_numbers_are_given_as_numbers(iris):
+    pandas = pytest.importorskip("pandas")
+    X, y = iris
+    table = pandas.DataFrame({"day": [f"2020-01-{day:02.0f}" for day in 4 * X[:, 2]], "width": X[:, 3]})
+    model = make_pipeline(Preparation(spelled={"day": "date"}), GLVQ(2, max_iter=2, random_state=0)).fit(table, y)
+    rows = _module(model)
+    days = pandas.to_datetime(table["day"]).to_numpy().astype("datetime64[D]").astype(float)
+    found = [rows.predict(row) for row in zip(days, table["width"], strict=True)]
+    assert found == model.predict(table).tolist()
+    with pytest.raises(ValueError, match=r"^A row needs a number of day, for a date its days since 1970-01-01\.$"):
+        rows.predict(["2020-01-05", 0.2])
+
+
 def test_wrong_rows_and_models_are_one_sentence(iris, tmp_path):
     X, y = iris
     rows = _module(GLVQ(2, max_iter=2, random_state=0).fit(X, y))

@@ -435,7 +435,7 @@ static inline uint16_t @_decide({row}, float threshold)
 
 def _radius(plain: PlainModel, declared: str, before: str, loop: str, source: str) -> str:
     """The distance to the nearest of the planes that a shared metric puts between the nearest prototype and rivals."""
-    one_each = plain.n_prototypes == plain.n_classes
+    one_each = np.bincount(plain.labels).max() == 1
     stated = "exact with one prototype a class" if one_each else "a lower bound where a class has several prototypes"
     difference = "$_READ_FLOAT(&@_positions[i][{0}]) - $_READ_FLOAT(&@_positions[best][{0}])"
     if plain.maps is not None:

@@ -304,7 +304,7 @@ def _of_preparation(step: Preparation, plain: PlainModel) -> PlainModel:
         # Digit for digit: what is next to a quantile, and what is on it, have different scores.
         plain = plain.with_arrays(encoding=plain.encoding.after(step.factor_, step.offset_))
     plain = plain.with_arrays(feature_names=tuple(origin.name for origin in step.origins()))
-    if step.is_number_.all() and not step.had_missing_.any():
+    if step.is_number_.all() and not step.had_missing_.any() and not step.spelled:
         return plain
     facts = zip(step.column_names(), step.is_number_, step.levels_, step.fill_, step.had_missing_, strict=True)
     columns = tuple(
@@ -315,6 +315,7 @@ def _of_preparation(step: Preparation, plain: PlainModel) -> PlainModel:
             bool(flagged),
             step.categories == "ordinal",
             step.missing == "refuse",
+            (step.spelled or {}).get(name, ""),
         )
         for name, is_number, levels, fill, flagged in facts
     )

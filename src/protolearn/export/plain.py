@@ -32,6 +32,7 @@ class RawColumn:
     flagged : whether an input says that the value is missing
     coded : whether a text is one number, the place of its level
     refuses : whether a missing value is an error
+    spelled : the form in which texts spell its numbers (protolearn.tables.spelling), which programs do not read
     """
 
     name: str
@@ -40,6 +41,7 @@ class RawColumn:
     flagged: bool
     coded: bool
     refuses: bool
+    spelled: str
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,8 @@ class RowModel:
     bias : of a mixture, what is added to each distance; a class has -ln of the sum of its components then
     columns : which inputs are used, or None for all
     link, slope : how distances of classes become probabilities
-    raw_columns : (name, levels, fill, flagged, coded, refuses) of each column of a table; None where rows are numbers
+    raw_columns : (name, levels, fill, flagged, coded, refuses, spelled) of each column of a table; None where rows are
+        numbers
     encoding : columns, factor, offset, and begin and rate of bins or the quantiles of normal scores; None where x are
         the inputs themselves
     """
@@ -201,11 +202,13 @@ def _normal(share):
     return np.where(np.abs(q) <= 0.425, q * middle[0] / middle[1], np.copysign(tail[0] / tail[1], q))
 
 
-def _numbers(value, name, levels, fill, flagged, coded, refuses):
+def _numbers(value, name, levels, fill, flagged, coded, refuses, spelled):
     """A value of a table as numbers: whether it is missing, then its number, its code, or 1 for its level."""
     missing = value is None or value == "" or value != value
     if missing and refuses:
         raise ValueError(f"A row needs a value of {name}.")
+    if spelled and isinstance(value, str) and not missing:
+        raise ValueError(f"A row needs a number of {name}, for a date its days since 1970-01-01.")
     flag = [1.0 if missing else 0.0] if flagged else []
     if levels is None:
         return [*flag, fill if missing else value]
