@@ -4,8 +4,12 @@ python -m benchmarks                          the cases
 python -m benchmarks train --peers            one of them, beside libraries that need environments of their own
 python -m benchmarks train --only GLVQ,svm    some parts of it; the others keep their older figures
 python -m benchmarks accuracy --help          accuracy beside what people use instead, on tables chosen before looking
+python -m benchmarks large --help             AutoPrototypes on large tables, beside k-NN by faiss
+python -m benchmarks replacing --help         what `compress` makes of tuned models, on the same tables
 python -m benchmarks guarantees --help        certificates under attack, counterfactuals in thousands
 python -m benchmarks calibration --help       log loss before and after a temperature, for every classifier
+python -m benchmarks coverage --help          conformal sets over random splits: coverage and size
+python -m benchmarks bounds --help            prototypes inside bounds: accuracy, and how near to rows they are
 
 What docs/speed.md shows is made with `--out benchmarks/results --docs docs`. The files there hold what the present code
 does: after a change that alters its speed, measure again, and delete the rows of machines that are not at hand.
@@ -29,8 +33,12 @@ CASES = ("train", "predict", "start", "memory", "scale", "reduction", "metric")
 # Cases that measure something else than speed have a command line of their own.
 APART = {
     "accuracy": "benchmarks.accuracy.run",
+    "bounds": "benchmarks.bounds",
     "calibration": "benchmarks.calibration",
+    "coverage": "benchmarks.coverage",
     "guarantees": "benchmarks.guarantees",
+    "large": "benchmarks.large",
+    "replacing": "benchmarks.accuracy.replacing",
 }
 
 

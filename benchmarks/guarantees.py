@@ -2,6 +2,7 @@
 
 python -m benchmarks guarantees attacks            no class changes inside a radius; how tight the bounds are
 python -m benchmarks guarantees counterfactuals    every answer is of the class asked for and within the limits
+python -m benchmarks guarantees mixed              the same with whole numbers and categories, through a Preparation
 python -m benchmarks guarantees accuracy           certified accuracy on two tables that others have published on
 python -m benchmarks guarantees peers --dice PYTHON --ceml PYTHON    DiCE and ceml, each by the Python that has it
 
@@ -22,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 from sklearn.base import clone
 from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
@@ -47,9 +49,12 @@ from protolearn import (
 from protolearn.explain import certified_accuracy, counterfactual
 from protolearn.explain.certificate import Ball
 from protolearn.explain.inputs import Inputs
+from protolearn.tables import Preparation
 from reproduction.datasets import load
 
 TABLES = ("pima", "heart", "wdbc", "glass", "sonar", "vehicle", "segment", "ionosphere", "wine", "phoneme")
+# Tables whose columns of these places are categories.
+MIXED = {"heart": (1, 2, 5, 6, 8, 10, 11, 12), "australian14": (0, 3, 4, 5, 7, 8, 10, 11)}
 _SHORT = {"max_iter": 10, "random_state": 0}
 CLASSIFIERS = {
     "NearestPrototype": NearestPrototype(3, random_state=0),
@@ -209,40 +214,124 @@ def counterfactuals(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
     for table in options.tables:
         for name in options.classifiers:
             model, X = fitted(name, table, options.rows)
-            yield {"table": table, "classifier": name} | asked(model, X, each, random)
+            low, high = model[0].inverse_transform([model[-1].data_min_, model[-1].data_max_])
+            limits = Limits([f"x{j}" for j in range(X.shape[1])], low, high)
+            yield {"table": table, "classifier": name} | asked(model, X, limits, each, random)
 
 
-def asked(model: Any, X: np.ndarray, tries: int, random: np.random.Generator) -> dict[str, Any]:
+def mixed(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    """The same for raw tables of numbers, whole numbers and categories, through a Preparation."""
+    random = np.random.default_rng(0)
+    each = -(-options.total // (len(MIXED) * len(options.classifiers)))
+    for table, categories in MIXED.items():
+        data = load(table)
+        frame = as_frame(data.X, categories)
+        learned, judged = train_test_split(np.arange(len(data.y)), test_size=0.5, random_state=0, stratify=data.y)
+        low, high = (getattr(data.X[learned], end)(axis=0) for end in ("min", "max"))
+        limits = MixedLimits(frame.columns, low, high, {frame.columns[j]: set(frame[:, j]) for j in categories})
+        for name in options.classifiers:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                model = make_pipeline(Preparation(), clone(CLASSIFIERS[name])).fit(frame[learned], data.y[learned])
+            rows = frame[judged][: options.rows]
+            yield {"table": table, "classifier": name} | asked(model, rows, limits, each, random)
+
+
+def as_frame(X: np.ndarray, categories: tuple[int, ...]) -> pl.DataFrame:
+    """A data frame whose categories are texts and whose whole numbers are integers."""
+    columns = {}
+    for j, column in enumerate(np.asarray(X, dtype=float).T):
+        if j in categories:
+            columns[f"x{j}"] = [f"level {value:g}" for value in column]
+        else:
+            columns[f"x{j}"] = column.astype(int) if (column == np.floor(column)).all() else column
+    return pl.DataFrame(columns)
+
+
+class Limits:
+    """What is asked of a counterfactual, and whether it is kept.
+
+    low, high : the ranges of the rows that were learned
+    """
+
+    def __init__(self, names: list[str], low: np.ndarray, high: np.ndarray) -> None:
+        self.names, self.low, self.high = names, low, high
+
+    def drawn(self, random: np.random.Generator) -> dict[str, list[str]]:
+        """Half of the columns, each under one limit."""
+        some = [self.names[j] for j in random.permutation(len(self.names))[: max(len(self.names) // 2, 1)]]
+        return {"fixed": some[::3], "only_up": some[1::3], "only_down": some[2::3]}
+
+    def row(self, X: Any, k: int) -> Any:
+        """Row k as the model takes it."""
+        return X[k]
+
+    def values(self, row: Any) -> dict[str, Any]:
+        """The values of a row by column."""
+        return dict(zip(self.names, np.asarray(row).tolist(), strict=True))
+
+    def kept(self, before: dict[str, Any], after: dict[str, Any], limits: dict[str, list[str]]) -> bool:
+        """Whether every value is within its range and its limit."""
+        right = all(before[name] == after[name] for name in limits["fixed"])
+        right &= all(after[name] >= before[name] for name in limits["only_up"])
+        right &= all(after[name] <= before[name] for name in limits["only_down"])
+        for name, low, high in zip(self.names, self.low, self.high, strict=True):
+            # A value outside the ranges may stay or come nearer.
+            slack = 1e-9 * (high - low)
+            if not isinstance(after[name], str):
+                right &= min(low, before[name]) - slack <= after[name] <= max(high, before[name]) + slack
+        return right
+
+
+class MixedLimits(Limits):
+    """The same for raw rows: categories have known levels and no order, whole numbers stay whole."""
+
+    def __init__(self, names: list[str], low: np.ndarray, high: np.ndarray, levels: dict[str, set[str]]) -> None:
+        super().__init__(names, low, high)
+        self.levels = levels
+
+    def drawn(self, random: np.random.Generator) -> dict[str, list[str]]:
+        """Categories are fixed or free."""
+        found = super().drawn(random)
+        return {
+            limit: [name for name in names if limit == "fixed" or name not in self.levels]
+            for limit, names in found.items()
+        }
+
+    def row(self, X: Any, k: int) -> Any:
+        """A table of one row."""
+        return X[k : k + 1]
+
+    def values(self, row: Any) -> dict[str, Any]:
+        """The values of a row by column."""
+        return row.row(0, named=True)
+
+    def kept(self, before: dict[str, Any], after: dict[str, Any], limits: dict[str, list[str]]) -> bool:
+        """Whether the values are also of levels that were learned, and whole where they were."""
+        right = super().kept(before, after, limits)
+        right &= all(after[name] in levels for name, levels in self.levels.items())
+        return right and all(float(after[name]).is_integer() for name in before if isinstance(before[name], int))
+
+
+def asked(model: Any, X: Any, limited: Limits, tries: int, random: np.random.Generator) -> dict[str, Any]:
     """Tries of one model, each checked by `predict` and by the limits."""
-    low, high = model[0].inverse_transform([model[-1].data_min_, model[-1].data_max_])
-    names = [f"x{j}" for j in range(X.shape[1])]
     failures, none, proved, seconds = 0, 0, 0, []
     labels = model.predict(X)
     for _ in range(tries):
         k = int(random.integers(len(X)))
-        x = X[k]
+        x = limited.row(X, k)
         others = np.setdiff1d(model.classes_, labels[k : k + 1])
         to = random.choice(others) if random.random() < 0.5 else None
-        drawn = random.permutation(len(names))[: max(len(names) // 2, 1)]
-        limits = {
-            "fixed": [names[j] for j in drawn[::3]],
-            "only_up": [names[j] for j in drawn[1::3]],
-            "only_down": [names[j] for j in drawn[2::3]],
-        }
+        limits = limited.drawn(random)
         begin = time.process_time()
         answer = counterfactual(model, x, to=to, **limits)
         seconds.append(time.process_time() - begin)
         if not answer:
             none += 1
             continue
-        row = np.asarray(answer.row)
-        label = model.predict(row[None])[0]
+        label = model.predict(answer.row if isinstance(answer.row, pl.DataFrame) else np.asarray(answer.row)[None])[0]
         right = label == to if to is not None else label != labels[k]
-        # A value outside the ranges may stay or come nearer.
-        slack = 1e-9 * (high - low)
-        right &= bool(((row >= np.minimum(low, x) - slack) & (row <= np.maximum(high, x) + slack)).all())
-        right &= all(row[j] == x[j] for j in drawn[::3])
-        right &= all(row[j] >= x[j] for j in drawn[1::3]) and all(row[j] <= x[j] for j in drawn[2::3])
+        right = right and limited.kept(limited.values(x), limited.values(answer.row), limits)
         failures += not right
         proved += answer.is_nearest
     return {
@@ -346,7 +435,7 @@ def judged(
     }
 
 
-PARTS = {"attacks": attacks, "counterfactuals": counterfactuals, "accuracy": accuracy, "peers": peers}
+PARTS = {"attacks": attacks, "counterfactuals": counterfactuals, "mixed": mixed, "accuracy": accuracy, "peers": peers}
 
 
 def main(arguments: list[str]) -> int:

@@ -16,7 +16,8 @@ from protolearn.data import TrainingSet, class_codes
 from protolearn.estimators.learning import LearningClassifier, distance_scale
 from protolearn.estimators.nearest import NearestPrototype
 from protolearn.metrics import Metric
-from protolearn.solvers.online import fit_in_one_call
+from protolearn.solvers import Objective, Plan
+from protolearn.solvers.online import LOOK_AT, OnlineRun
 
 # Rows of all epochs at once: 256 MB at most.
 _MOST_NUMBERS = 1 << 25
@@ -33,6 +34,23 @@ class Trained:
     def predict(self, X: np.ndarray) -> np.ndarray:
         """Class of the nearest prototype; they are sorted by class, so the first class on a tie."""
         return self.classes[self.prototypes.labels[self.metric.distances(X, self.prototypes).argmin(axis=1)]]
+
+
+def fit_in_one_call(
+    start: PrototypeSet, data: TrainingSet, objective: Objective, plan: Plan, order: np.ndarray
+) -> PrototypeSet | None:
+    """The prototypes that `online` ends with, by one call of the kernel over the rows of all epochs.
+
+    For many short fits that share `order`, such as those of a grid of settings: 100 epochs over 90 rows take a third of
+    the time. None where `online` has more to do: learning diverged, or ended above the loss it began with.
+    """
+    presentations = data.presentations(plan.random)
+    stream = OnlineRun(start, data, objective, plan, epoch_length=presentations.length)
+    before = stream.loss_at_start(presentations.sample(LOOK_AT))
+    values = np.empty(len(order))
+    if stream.run_rows(order, None, values) < len(order) or not values[-presentations.length :].mean() <= before:
+        return None
+    return stream.packed.prototypes()
 
 
 class SharedFits:

@@ -358,6 +358,21 @@ def test_numbers_whose_squares_overflow_or_vanish_are_refused_at_the_door(name, 
         make(name).fit(X, y)
 
 
+@pytest.mark.parametrize(
+    ("weight", "message"),
+    [
+        (1e300, "sample_weight holds numbers of up to 1e\\+300 in size, .*; divide the weights by 1e\\+300 first"),
+        (1e-300, "sample_weight holds no number above 1e-300, and .*; multiply the weights by 1e\\+300 first"),
+    ],
+)
+def test_weights_whose_products_overflow_or_vanish_are_refused_as_weights(weight, message, blobs):
+    X, y = blobs
+    with pytest.raises(ValueError, match=message):
+        LOGM().fit(X, y, sample_weight=np.full(len(y), weight))
+    with pytest.raises(ValueError, match=message.replace("sample", "class")):
+        LOGM(class_weight=dict.fromkeys(range(3), weight)).fit(X, y)
+
+
 @pytest.mark.parametrize("name", ["LPD", "HartCondensing", "LMNN"])
 def test_float32_numbers_without_digits_are_refused_at_the_door(name, blobs):
     with pytest.raises(ValueError, match="The values of every column of X lie within .* vanish below 1e-35; multiply"):

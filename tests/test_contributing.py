@@ -9,13 +9,14 @@ import pytest
 
 RECIPES = re.findall(r"```python\n(.*?)```", (Path(__file__).parents[1] / "CONTRIBUTING.md").read_text(), re.DOTALL)
 
+SOLVERS = ("online", "gradient", "lbfgs", "adam")
 EVERY_SOLVER = """
 from sklearn.datasets import load_iris
 from protolearn import PrototypeClassifier
 from protolearn.metrics import METRICS
 
 X, y = load_iris(return_X_y=True)
-for solver in ("online", "gradient", "lbfgs", "adam"):
+for solver in SOLVERS:
     for metric in METRICS:
         model = PrototypeClassifier(metric=metric, solver=solver, max_iter=30, random_state=0, **OPTIONS).fit(X, y)
         assert model.score(X, y) > 0.9, (metric, solver)
@@ -23,13 +24,17 @@ for solver in ("online", "gradient", "lbfgs", "adam"):
 
 
 @pytest.mark.parametrize(
-    ("says", "options"),
-    [("Exponential loss", {"loss": "exponential"}), ("Prototypes at the medians", {"init": "class_median"})],
+    ("says", "options", "solvers"),
+    [
+        ("Exponential loss", {"loss": "exponential"}, SOLVERS),
+        ("Prototypes at the medians", {"init": "class_median"}, SOLVERS),
+        ("Gradient descent by fixed steps", {"loss": "glvq"}, ["fixed_steps"]),
+    ],
 )
-def test_a_recipe_is_one_file(says, options, tmp_path):
+def test_a_recipe_is_one_file(says, options, solvers, tmp_path):
     (recipe,) = (code for code in RECIPES if says in code)
     file = tmp_path / "recipe.py"
-    file.write_text(f"{recipe}\n{EVERY_SOLVER.replace('OPTIONS', repr(options))}")
+    file.write_text(f"{recipe}\n{EVERY_SOLVER.replace('OPTIONS', repr(options)).replace('SOLVERS', repr(solvers))}")
     subprocess.run([sys.executable, file], check=True)
 
 

@@ -6,7 +6,8 @@ import pytest
 from problems import ALL_METRICS, DIFFERENTIABLE, mean_gradient, objective_of, random_problem, stepwise_objective
 from protolearn import RSLVQ, NearestPrototype
 from protolearn.core.schedules import constant
-from protolearn.solvers import SOLVERS, Plan
+from protolearn.solvers import SOLVERS, Plan, Solution
+from protolearn.solvers.base import Solver
 from protolearn.solvers.batch import value_and_gradient
 from protolearn.solvers.descent import _Variables
 
@@ -106,7 +107,7 @@ def test_gradients_of_blocks_add_up():
 )
 @pytest.mark.parametrize("loss", ["rslvq", "glvq"])
 def test_gradient_of_the_ridge(loss, metric):
-    """The slope that L-BFGS gets is that of the mean loss with the ridge of the docstring, written out here."""
+    """The gradient that L-BFGS gets is that of the mean loss with the ridge of the docstring, written out here."""
     metric = ALL_METRICS[metric]
     data, prototypes = random_problem(metric)
     objective = objective_of(loss, metric)
@@ -123,9 +124,9 @@ def test_gradient_of_the_ridge(loss, metric):
             moved += data.n_features * ((t - t0) ** 2).sum() / (t0**2).sum() if t0.size else 0.0
         return mean_gradient(at, data, objective).value + 0.7 / (2 * len(data.y)) * moved
 
-    value, slope = variables.value_and_slope(vector, data, objective)
+    value, gradient = variables.value_and_gradient(vector, data, objective)
     assert value == pytest.approx(with_ridge(vector), rel=1e-12)
-    assert relative_error(slope, central_differences(with_ridge, vector)) < 1e-6
+    assert relative_error(gradient, central_differences(with_ridge, vector)) < 1e-6
 
 
 @pytest.mark.parametrize("solver", ["lbfgs", "gradient", "adam"])
@@ -145,6 +146,9 @@ def test_the_ridge_is_the_same_in_every_unit(blobs):
     np.testing.assert_allclose(1024 * one.prototypes_, other.prototypes_, rtol=1e-6)
 
 
-def test_a_ridge_for_steps_from_sample_to_sample_is_refused(blobs):
-    with pytest.raises(ValueError, match="ridge needs the gradient of all samples; choose solver='lbfgs'"):
-        RSLVQ(ridge=1.0).fit(*blobs)
+@pytest.mark.parametrize("solver", ["online", "nothing"])
+def test_a_ridge_that_the_solver_does_not_add_is_refused(solver, blobs, monkeypatch):
+    own = Solver(lambda start, data, objective, plan: Solution(start), "keeps the start")
+    monkeypatch.setattr("protolearn.estimators.learning.SOLVERS", dict(SOLVERS.items()) | {"nothing": own})
+    with pytest.raises(ValueError, match=f"solver='{solver}' learns without a ridge; choose solver='gradient' or"):
+        RSLVQ(ridge=1.0, solver=solver).fit(*blobs)

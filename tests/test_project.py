@@ -1,5 +1,6 @@
 """The layers, the registries, the documentation of parameters."""
 
+import ast
 import importlib.metadata
 import inspect
 import re
@@ -111,6 +112,21 @@ def test_importing_the_package_imports_no_compiler():
 def test_the_package_uses_no_private_part_of_a_compiler():
     private = re.compile(r"llvmlite|numba\.core|lower_builtin|pyx_capi")
     found = [path.name for path in (ROOT / "src").rglob("*.py") if private.search(path.read_text(encoding="utf-8"))]
+    assert found == []
+
+
+def test_the_package_imports_no_private_part_of_another():
+    found = []
+    for path in (ROOT / "src").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                names = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom):
+                names = [f"{node.module}.{alias.name}" for alias in node.names]
+            else:
+                continue
+            others = [name for name in names if not name.startswith(("protolearn.", "__future__."))]
+            found += [f"{path.name}: {name}" for name in others if re.search(r"(^|\.)_", name)]
     assert found == []
 
 

@@ -11,7 +11,7 @@ import pickle
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -118,6 +118,37 @@ def _ebm(settings: dict[str, Any], seed: int) -> Any:
     return ExplainableBoostingClassifier(random_state=seed, n_jobs=1, outer_bags=4)
 
 
+class _Network:
+    """A network of pytabkit: gaps as medians, texts as categories, labels as texts."""
+
+    def __init__(self, name: str, seed: int) -> None:
+        self.name, self.seed = name, seed
+
+    def fit(self, X: pd.DataFrame, y: np.ndarray) -> _Network:
+        import pytabkit
+
+        self.medians = X.median(numeric_only=True)
+        self.model = getattr(pytabkit, self.name)(device="cpu", random_state=self.seed, n_threads=1, verbosity=0)
+        self.model.fit(self._frame(X), y)
+        self.classes_ = self.model.classes_
+        return self
+
+    def _frame(self, X: pd.DataFrame) -> pd.DataFrame:
+        found = X.fillna(self.medians)
+        texts = found.columns.difference(self.medians.index)
+        return found.astype(dict.fromkeys(texts, str)).astype(dict.fromkeys(texts, "category"))
+
+    def predict(self, X: pd.DataFrame) -> np.ndarray:
+        return self.model.predict(self._frame(X))
+
+    def predict_proba(self, X: pd.DataFrame) -> np.ndarray:
+        return self.model.predict_proba(self._frame(X))
+
+
+def _network(name: str) -> Callable[[dict[str, Any], int], Any]:
+    return lambda settings, seed: _Network(name, seed)
+
+
 def _automatic(members: int) -> Callable[[dict[str, Any], int], Any]:
     def make(settings: dict[str, Any], seed: int) -> Any:
         from protolearn import AutoPrototypes
@@ -191,6 +222,8 @@ METHODS = (
         package="catboost",
     ),
     Method("EBM", _ebm, package="interpret-core"),
+    Method("RealMLP", _network("RealMLP_TD_Classifier"), package="pytabkit"),
+    Method("TabM", _network("TabM_D_Classifier"), package="pytabkit"),
     Method("AutoPrototypes", _automatic(3), package="protolearn"),
     Method("AutoPrototypes, one set", _automatic(1), package="protolearn"),
     Method("LOGM", _ours("LOGM"), _PROTOTYPES, {"n_prototypes": 1}, "protolearn"),
@@ -199,7 +232,14 @@ METHODS = (
     Method("LGMLVQ", _ours("LGMLVQ", solver="lbfgs", max_iter=30), _PROTOTYPES, {"n_prototypes": 1}, "protolearn"),
     Method("RSLVQ", _ours("RSLVQ", solver="lbfgs"), _PROTOTYPES, {"n_prototypes": 1}, "protolearn"),
 )  # fmt: skip
-BY_NAME = {method.name: method for method in METHODS}
+DEFAULTS = ", defaults"
+# The same methods as they come, without the search: one fit.
+UNTUNED = tuple(
+    replace(method, name=method.name + DEFAULTS, space={})
+    for method in METHODS
+    if method.space and method.package != "protolearn"
+)
+BY_NAME = {method.name: method for method in (*METHODS, *UNTUNED)}
 
 
 def configurations(method: Method, seed: int) -> list[dict[str, Any]]:

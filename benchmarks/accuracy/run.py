@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.accuracy import methods, tables
-from protolearn.compare.rows import RowFile
+from protolearn.compare.rows import RowFile, read_rows
 from protolearn.core.threads import one_thread
 
 COLUMNS: dict[str, Any] = {
@@ -40,7 +40,7 @@ def parser() -> argparse.ArgumentParser:
 
 def main(arguments: list[str] | None = None) -> int:
     """Make the rows that are missing, then the page."""
-    from benchmarks.accuracy import page
+    from benchmarks.accuracy import page, replacing
 
     options = parser().parse_args(arguments)
     settings = {
@@ -60,7 +60,8 @@ def main(arguments: list[str] | None = None) -> int:
         parser().error(f"{file.path} holds no rows; run without --show first.")
     print(page.text_table(rows))
     if options.docs is not None:
-        page.write(options.docs, rows)
+        beside = options.out / "replacing.csv"
+        page.write(options.docs, rows, read_rows(beside, replacing.COLUMNS) if beside.exists() else ())
     return int(interrupted)
 
 

@@ -94,8 +94,10 @@ def test_a_budget_of_bytes_is_kept(halves):
     model = AutoPrototypes(max_bytes=600, random_state=0).fit(X, y)
     assert model.size_bytes_ <= 600
     assert model.score(X_test, y_test) > 0.9
-    with pytest.raises(ValueError, match="within max_bytes; raise max_bytes"):
+    with pytest.raises(ValueError, match=r"within max_bytes; raise max_bytes to at least (\d+)") as error:
         AutoPrototypes(max_bytes=40).fit(X, y)
+    least = int(str(error.value).removesuffix(".").split()[-1])
+    assert AutoPrototypes(max_bytes=least, random_state=0).fit(X, y).size_bytes_ <= least
 
 
 def test_a_budget_of_bytes_is_kept_where_all_rows_would_give_more_numbers(halves, monkeypatch):
@@ -175,6 +177,38 @@ def test_ctrl_c_gives_the_best_so_far(halves):
     assert model.score(X, y) > 0.9
 
 
+@pytest.mark.parametrize("n_jobs", [None, 2])
+def test_ctrl_c_in_the_first_fold_keeps_the_candidates_that_are_fitted(halves, monkeypatch, capsys, n_jobs):
+    fit_set, begun = races.fit_set, []
+
+    def third_is_interrupted(*arguments):
+        begun.append(arguments[0].name)
+        if len(begun) == 3:
+            raise KeyboardInterrupt
+        return fit_set(*arguments)
+
+    X, _, y, _ = halves
+    monkeypatch.setattr(races, "fit_set", third_is_interrupted)
+    with pytest.warns(UserWarning, match="Ctrl-C ended the race after 2 candidates; the best of them is kept"):
+        model = AutoPrototypes(random_state=0, verbose=1, n_jobs=n_jobs).fit(X, y)
+    assert model.stopped_by_ == "Ctrl-C"
+    assert model.cv_results_["folds"] == [1, 1]
+    assert model.score(X, y) > 0.9
+    told = capsys.readouterr().out.splitlines()
+    assert len(told) == 2
+    assert told[0].startswith("soft, Euclidean, 1 a class, on the first fold: accuracy 0.")
+
+
+def test_ctrl_c_before_any_candidate_is_fitted_is_ctrl_c(halves, monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    X, _, y, _ = halves
+    monkeypatch.setattr(races, "fit_set", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        AutoPrototypes(random_state=0).fit(X, y)
+
+
 def test_ctrl_c_in_the_last_fits_keeps_those_of_the_race(halves, monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt
@@ -236,9 +270,20 @@ def test_a_class_of_one_row_is_learned_and_judges_nothing():
         ({"time_limit": 0}, "time_limit must be a number > 0"),
         ({"max_bytes": 0.5}, "max_bytes must be a whole number"),
         ({"scoring": "acuracy"}, "acuracy"),
+        ({"scoring": "r2"}, "scoring='r2' judges numbers, and AutoPrototypes predicts classes"),
+        ({"scoring": "neg_mean_squared_error"}, "scoring='neg_mean_squared_error' judges numbers"),
+        ({"scoring": "roc_auc"}, "scoring='roc_auc' cannot judge these 3 classes: .* Choose .*roc_auc_ovr"),
+        ({"scoring": "f1"}, "scoring='f1' cannot judge these 3 classes: .* Choose f1_macro or f1_micro"),
+        ({"scoring": lambda model, X, y: np.nan}, "cannot judge these 3 classes: it gives no finite number"),
+        ({"class_weight": "foo"}, "class_weight must be one of 'balanced'; got 'foo'"),
+        ({"class_weight": [1, 2]}, "class_weight must be None, 'balanced' or a dict by class"),
+        ({"class_weight": {0: 1, 7: 2}}, "class_weight names class 7, and y holds 0, 1, 2; name these"),
+        ({"class_weight": {0: 0.0}}, "class_weight must be above zero for every class"),
     ],
 )
-def test_bad_parameters(parameters, message, iris):
+def test_bad_parameters(parameters, message, iris, monkeypatch):
+    # Nothing learns before.
+    monkeypatch.setattr(automatic, "Search", None)
     with pytest.raises(ValueError, match=message):
         AutoPrototypes(**parameters).fit(*iris)
 
@@ -251,6 +296,10 @@ def test_bad_tables(iris):
         AutoPrototypes().fit(X[::50], y[::50])
     with pytest.raises(ValueError, match="X has 150 rows and y has 149"):
         AutoPrototypes().fit(X, y[:-1])
+    with pytest.raises(ValueError, match=r"X has 150 rows and sample_weight is of shape \(149,\)"):
+        AutoPrototypes().fit(X, y, sample_weight=np.ones(149))
+    with pytest.raises(ValueError, match="scoring='f1' cannot judge these 2 classes: .* Choose f1_macro"):
+        AutoPrototypes(scoring="f1").fit(X[:100], np.array(["no", "yes"])[y[:100]])
 
 
 def test_a_clone_is_unfitted_and_equal(fitted):

@@ -8,7 +8,7 @@ import pytest
 from sklearn.datasets import load_iris
 
 from benchmarks.__main__ import main
-from benchmarks.accuracy import methods, page, run, tables
+from benchmarks.accuracy import methods, page, replacing, run, tables
 
 
 @pytest.fixture
@@ -88,3 +88,45 @@ def test_a_method_that_fails_keeps_its_row(flowers, tmp_path, monkeypatch):
     (row,) = run.RowFile(tmp_path / "accuracy.csv", run.COLUMNS, {}, resume=True).rows()
     assert row["error"] == "RuntimeError: no such thing"
     assert math.isnan(row["accuracy"])
+
+
+def test_untuned_methods_stand_beside_the_tuned_ones():
+    rows = [
+        {"table": "yeast", "split": 0, "method": method, "accuracy": accuracy, "bytes": 10, "seen": False}
+        for method, accuracy in (("k-NN", 0.8), ("k-NN, defaults", 0.7), (page.OURS, 0.9))
+    ]
+    assert page.lines(rows) == [
+        (page.OURS, "90.00", "", "1.00", "", "10"),
+        ("k-NN", "80.00", "70.00", "2.00", "+10.00 ± nan", "10"),
+    ]
+
+
+def test_published_figures_stand_beside_ours_on_the_same_tables():
+    rows = [
+        {"table": name, "split": 0, "method": method, "accuracy": 0.5, "seen": False}
+        for name in ("yeast", "banana")
+        for method in (page.OURS, "k-NN", "CatBoost")
+    ]
+    assert page.published(rows) == [("yeast", "50.0", "50.0", "50.0", "59.6", "60.8", "60.3")]
+
+
+def test_given_models_are_replaced_within_a_loss_and_within_bytes(flowers, tmp_path, capsys):
+    yardstick = ["--out", str(tmp_path), "--tables", "yeast", "--splits", "1", "--methods", "k-NN", "majority class"]
+    assert main(["accuracy", *yardstick]) == 0
+    arguments = ["replacing", *yardstick[:4], "--yardstick", str(tmp_path / "accuracy.csv")]
+    assert main(arguments) == 0
+    rows = replacing.read_rows(tmp_path / "replacing.csv", replacing.COLUMNS)
+    assert [row["asked"] for row in rows] == [replacing.WITHIN_LOSS, "1 % of k-NN", "5 % of k-NN", "20 % of k-NN"]
+    for row in rows:
+        if row["error"]:
+            # Of 105 rows and five columns 5 % are 26 numbers, less than three prototypes with their preparation.
+            assert row["asked"] in ("1 % of k-NN", "5 % of k-NN")
+        elif row["asked"] != replacing.WITHIN_LOSS:
+            assert row["small_bytes"] <= float(row["asked"].split(" ")[0]) / 100 * row["knn_bytes"]
+        else:
+            assert row["small_accuracy"] > row["given_accuracy"] - 0.1
+    before = (tmp_path / "replacing.csv").read_bytes()
+    assert main(arguments) == 0
+    assert (tmp_path / "replacing.csv").read_bytes() == before
+    assert "## A given model, replaced" in replacing.section(rows)
+    assert "1 of 1" in capsys.readouterr().out

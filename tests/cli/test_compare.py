@@ -53,6 +53,12 @@ def test_prints_the_table_and_writes_the_files(table, tmp_path, capsys):
     assert "script-src 'none'" in html
 
 
+def test_commas_between_the_methods(table, tmp_path, capsys):
+    assert run(table, tmp_path / "result", "--methods", "1-nn,nearestprototype", "--folds", "2") == 0
+    names = {line.split()[0] for line in capsys.readouterr().out.splitlines()[1:3]}
+    assert names == {"1-NN", "NearestPrototype"}
+
+
 def test_resuming_prints_the_same_table(table, tmp_path, capsys):
     names = ("--methods", "1-nn", "nearestprototype", "--folds", "3")
     assert run(table, tmp_path / "whole", *names) == 0

@@ -1,6 +1,7 @@
 """`protolearn fit`: the newcomer's path, what it prints, what it refuses, and Ctrl-C."""
 
 import csv
+import datetime as dt
 import io
 import os
 import signal
@@ -11,9 +12,11 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 from sklearn.datasets import dump_svmlight_file
+from sklearn.metrics import log_loss
 
 import protolearn
 from protolearn.cli import UsageError, console, fit, references, training
@@ -169,6 +172,7 @@ def test_other_formats_and_standard_input(tmp_path, capsys, monkeypatch, iris):
             "--one is for the automatic choice; leave out --method",
         ),
         ("fit shop.csv --target bought --method logm --max-bytes 9", 2, "--max-bytes is for the automatic choice"),
+        ("fit shop.csv --target bought --finding maybe", 2, "--finding maybe: no row to learn from is of that class"),
         ("fit shop.csv --target bought --prototypes 3", 2, "--prototypes is for one method; name it too"),
         ("fit shop.csv --target bought --set a=3", 2, "--set is for one method; name it too"),
         ("fit shop.csv --target bought --scaling minmax", 2, "--scaling is for one method; name it too"),
@@ -292,6 +296,56 @@ def test_ctrl_c_while_comparing_leaves_the_whole_model(shop, monkeypatch, capsys
     assert protolearn.load("model.json")[-1].n_iter_ == 100
 
 
+def overconfident(path, n_rows):
+    """A table of two classes that overlap."""
+    random = np.random.default_rng(0)
+    y = np.arange(n_rows) % 2
+    X = random.normal(size=(n_rows, 3)) + y[:, None] * [1.0, 0.0, 0.0]
+    pl.DataFrame({"a": X[:, 0], "b": X[:, 1], "c": X[:, 2], "kind": np.array(["no", "yes"])[y]}).write_csv(path)
+
+
+@pytest.mark.parametrize(("n_rows", "fits"), [(400, 5), (3000, 1)])
+def test_the_model_of_a_method_gives_calibrated_probabilities(n_rows, fits, tmp_path, monkeypatch):
+    counted = []
+    learn = protolearn.GMLVQ.fit
+    monkeypatch.setattr(protolearn.GMLVQ, "fit", lambda self, X, y: counted.append(len(y)) or learn(self, X, y))
+    overconfident("rows.csv", n_rows)
+    monkeypatch.setattr(references, "learned", lambda *_, **__: signal.raise_signal(signal.SIGINT))
+    settings = ("--method", "gmlvq", "--prototypes", 2, "--set", "slope=3")
+    assert run("fit", "rows.csv", "--target", "kind", *settings) == 1
+    model, rows = protolearn.load("model.json"), read_table("rows.csv")
+    y = rows["kind"].to_numpy()
+    assert len(counted) == 1 + fits
+    assert max(counted[1:]) < 0.81 * counted[0]
+    predicted, after = model.predict(rows), log_loss(y, model.predict_proba(rows))
+    del model[-1].temperature_
+    assert after < log_loss(y, model.predict_proba(rows)) - 0.02
+    np.testing.assert_array_equal(model.predict(rows), predicted)
+
+
+def test_ctrl_c_while_calibrating_leaves_the_whole_model(shop, monkeypatch, capsys):
+    monkeypatch.setattr(protolearn.explain, "calibrated", lambda *_, **__: signal.raise_signal(signal.SIGINT))
+    assert run("fit", shop, "--target", "bought", *LOGM_1) == 1
+    assert "the probabilities are not calibrated" in capsys.readouterr().err
+    assert protolearn.load("model.json")[-1].n_iter_ == 100
+
+
+def test_a_class_of_one_row_hinders_no_calibration(shop):
+    Path("rare.csv").write_text(Path(shop).read_text() + "".join(Path(shop).read_text().splitlines(True)[1:3]))
+    rows = Path("rare.csv").read_text().splitlines()
+    last = rows[0].split(",").index("bought")
+    for place in (-1, -2):
+        cells = rows[place].split(",")
+        cells[last] = "never"
+        rows[place] = ",".join(cells)
+    Path("rare.csv").write_text("\n".join(rows) + "\n")
+    settings = ("--method", "logm", "--prototypes", 1, "--test-size", "0.2")
+    assert run("fit", "rare.csv", "--target", "bought", *settings) == 0
+    model = protolearn.load("model.json")
+    assert len(model[-1].classes_) == 3
+    assert np.isfinite(model.predict_proba(read_table("rare.csv"))).all()
+
+
 def test_a_report_is_asked_for_with_what_it_needs(shop, monkeypatch, capsys):
     import types
 
@@ -299,12 +353,17 @@ def test_a_report_is_asked_for_with_what_it_needs(shop, monkeypatch, capsys):
     module = types.ModuleType("protolearn.report.report")
     module.write_report = lambda path, *data, **tables: asked.update(path=path, data=data, **tables)
     monkeypatch.setitem(sys.modules, "protolearn.report.report", module)
-    assert run("fit", shop, "--target", "bought", "--method", "logm", "--report", "r.html") == 0
+    given = ["fit", shop, "--target", "bought", "--method", "logm", "--out", "my.json", "--report", "r.html"]
+    assert run(*given, "--finding", "yes") == 0
     assert capsys.readouterr().out.splitlines()[-1] == asked["verdict"]
+    assert (asked["finding"], asked["source"].model_file) == ("yes", "my.json")
     model, train, y_train, test, y_test = asked["data"]
     source, table = asked["source"], read_table(shop)
     assert source.data == "shop"
-    assert source.command == "protolearn fit shop.csv --target bought --method logm --report r.html"
+    assert (
+        source.command
+        == "protolearn fit shop.csv --target bought --method logm --out my.json --report r.html --finding yes"
+    )
     assert sorted([*source.train_rows, *source.test_rows]) == list(range(1, 301))
     for names, rows, labels in ((source.train_rows, train, y_train), (source.test_rows, test, y_test)):
         found = table[np.array(names) - 1]
@@ -413,10 +472,8 @@ def test_several_sets_are_saved_and_what_needs_one_set_names_it(shop, capsys):
     assert run("explain", "model.json", shop, "--row", "7") == 0
     assert run("export", "model.json", "--to", "json", "--out", "copy.json") == 0
     capsys.readouterr()
-    for target in ("c", "js", "onnx"):
-        code = run("export", "model.json", "--to", target, "--out", "x.out")
-        assert code == (0 if model.nearest_decides_ else 2)
-        assert model.nearest_decides_ or "by `protolearn fit` with --one" in capsys.readouterr().err
+    for target in ("c", "js", "python"):
+        assert run("export", "model.json", "--to", target, "--out", "x.out") == 0
 
 
 def rare(n=400):
@@ -482,6 +539,114 @@ def test_columns_that_are_not_what_they_look_like(capsys):
     assert protolearn.load("all.json")[0].feature_names_in_.tolist() == ["patient_id", "seen", "height"]
 
 
+def us_table(path, n=120, text="{:%m/%d/%Y}"):
+    """Two rows for each patient, an American date, decimal commas, and a column that nobody filled in."""
+    rng = np.random.default_rng(0)
+    lines = ["patient_id,seen,height,notes,ill"]
+    for k in range(n):
+        ill = k // 2 % 2
+        seen = dt.date(2020, 1, 1) + dt.timedelta(days=int(rng.integers(0, 200)) + 150 * ill)
+        height = f"{1.6 + 0.3 * ill + 0.1 * rng.normal():.2f}".replace(".", ",")
+        lines.append(f'{k // 2 * 7 % 53},{text.format(seen)},"{height}",,{"yes" if ill else "no"}')
+    Path(path).write_text("\n".join(lines))
+
+
+def test_what_is_not_read_as_it_stands_is_told_of_the_columns_that_are_learned(capsys):
+    us_table("us.csv")
+    assert run("fit", "us.csv", "--target", "ill", *LOGM_1) == 0
+    out = capsys.readouterr().out.splitlines()
+    assert out[0] == "96 rows to learn from, 24 to test on, 3 columns (3 numbers), 2 classes"
+    assert out[1].startswith("seen is read as dates that begin with the month, such as ")
+    assert out[2].startswith("height is read as numbers with decimal commas, such as '1,")
+    assert out[3:5] == [
+        "notes is left out: it is empty in every row.",
+        "patient_id may be an identifier: 53 different whole numbers in 120 rows (--drop patient_id leaves it out).",
+    ]
+    dropped = [text for name in ("seen", "patient_id") for text in ("--drop", name)]
+    assert run("fit", "us.csv", "--target", "ill", *LOGM_1, *dropped, "--out", "few.json") == 0
+    out = capsys.readouterr().out
+    assert "height is read as numbers" in out
+    assert "seen is" not in out
+    assert "patient_id" not in out
+
+
+def test_how_a_column_was_read_is_told_before_the_error_that_follows(capsys):
+    rng = np.random.default_rng(0)
+    dates = [f"{1 + k // 12:02}/{1 + k % 12:02}/2020" for k in range(144)]
+    Path("us.csv").write_text("seen,ill\n" + "".join(f"{date},{'yn'[rng.integers(2)]}\n" for date in dates * 2))
+    assert run("fit", "us.csv", "--target", "ill", *LOGM_1) == 1
+    captured = capsys.readouterr()
+    assert captured.out.startswith("seen is read as texts: does 01/01/2020 begin with the day or the month?")
+    assert "Column seen has 144 different texts" in captured.err
+
+
+@pytest.mark.parametrize("method", [LOGM_1, ("--time-limit", 2), ("--time-limit", 2, "--one")])
+def test_the_model_reads_one_row_as_the_training_set_was_read(method, capsys):
+    """Of one row nobody could tell whether 03/04/2020 begins with the day."""
+    us_table("us.csv")
+    assert run("fit", "us.csv", "--target", "ill", "--drop", "patient_id", *method) == 0
+    model = protolearn.load("model.json")
+    days = (dt.date(2020, 3, 4) - dt.date(1970, 1, 1)).days
+    wanted = model.predict(np.array([[days, 1.55]]))[0]
+    classify = model.row_classifier()
+    for seen in ("03/04/2020", "2020-03-04", days, dt.date(2020, 3, 4), dt.datetime(2020, 3, 4)):
+        assert classify([seen, "1,55"]) == wanted
+        assert model.predict(np.array([[seen, 1.55]], dtype=object))[0] == wanted
+    frame = pd.DataFrame({"seen": pd.to_datetime(["2020-03-04"]), "height": ["1,55"]})
+    assert model.predict(frame)[0] == wanted
+    for seen in ("03/04/2020", "2020-03-04"):
+        Path("one.csv").write_text(f'height,seen\n"1,55",{seen}\n')
+        capsys.readouterr()
+        assert run("predict", "model.json", "one.csv", "--proba") == 0
+        row = next(csv.DictReader(capsys.readouterr().out.splitlines()))
+        p_yes = model.predict_proba(np.array([[days, 1.55]]))[0, 1]
+        assert (row["prediction"], row["p_yes"]) == (wanted, f"{p_yes:.6f}")
+    with pytest.raises(ValueError, match="Column seen holds dates in training, and 'soon' in row 0"):
+        classify(["soon", "1,55"])
+
+
+def test_a_table_of_empty_columns_has_nothing_to_learn_from(capsys):
+    Path("empty.csv").write_text("a,b,c\n" + ",,x\n,,y\n" * 9)
+    assert run("fit", "empty.csv", "--target", "c") == 2
+    assert "empty.csv has nothing to learn from: every column beside the target is empty." in capsys.readouterr().err
+
+
+def race_row(candidate, loss, numbers, share, **more):
+    return {"candidate": candidate, "prototypes": 1, "accuracy": 0.9, "loss": loss, "numbers": numbers,
+            "bytes": 4 * numbers, "seconds": 0.1, "share": share, **more}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("limit", "why"), [(None, "smaller at nearly the same log loss"), (1000, "the best within --max-bytes")]
+)
+def test_a_set_that_was_not_the_best_is_printed_with_the_reason(limit, why, capsys):
+    rows = [race_row("large", -1e-9, 900, 0.0), race_row("small", 0.4, 30, 1.0)]
+    race = training._Race(type("Bar", (), {"advance": lambda self, **_: None})(), None)
+    for row in rows:
+        race(row)
+    learner = training.Automatic.__new__(training.Automatic)
+    learner.options = type("Options", (), {"max_bytes": limit})
+    learner.automatic = type("Model", (), {"cv_results_": {name: [row[name] for row in rows] for name in rows[0]}})
+    learner._print_taken(race)
+    lines = capsys.readouterr().out.splitlines()[2:]
+    assert [line.split() for line in lines[:2]] == [
+        ["large", "1", "0.900", "0.0000", "900", "least", "log", "loss", "so", "far"],
+        ["small", "1", "0.900", "0.4000", "30", *why.split()],
+    ]
+    assert lines[2:] == [f"Taken: small with 1 a class, {why}."]
+
+
+def test_what_is_compared_with_is_told_before_it_learns(shop, monkeypatch, capsys):
+    def none(*_, **__):
+        assert capsys.readouterr().out.endswith(
+            "\nTo compare with it, others learn now: k-NN, logistic regression, RBF SVM, gradient boosting.\n\n"
+        )
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(references, "learned", none)
+    assert run("fit", shop, "--target", "bought", *LOGM_1) == 1
+
+
 def test_lines_of_a_narrow_terminal(monkeypatch):
     terminal = type("Terminal", (io.StringIO,), {"isatty": lambda self: True})()
     monkeypatch.setenv("COLUMNS", "30")
@@ -517,7 +682,7 @@ def test_the_time_left_of_a_race():
     advanced = []
     progress = type("Bar", (), {"advance": lambda self, amount=1.0, left="": advanced.append(left)})()
     told = training._Race(progress, None)
-    row = {"candidate": "c", "prototypes": 1, "loss": 1.0, "accuracy": 0.5, "numbers": 3, "seconds": 2.0}
+    row = {"candidate": "c", "folds": 3, "prototypes": 1, "loss": 1.0, "accuracy": 0.5, "numbers": 3, "seconds": 2.0}
     told(row)
     assert advanced[-1] == f"at most about {training._duration(8 * 2 + 4 * 31 * 2)} left"
     for count in (3, 8, 20):

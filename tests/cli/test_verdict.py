@@ -110,6 +110,18 @@ def test_equal_within_noise_says_so_and_no_remedy():
     ]
 
 
+def test_a_test_of_few_rows_shows_nothing():
+    y = Y[:20]
+    told = verdict.verdict(y, lines(y, wrong(y, 4), wrong(y, 4, 2)), [0, 1, 1], "To try: more.", balanced=False)
+    assert told[0].startswith("No difference from 9-NN can be seen in 20 test rows (+0.0 points +-")
+    assert "): test on more; about 100 x smaller" in told[0]
+
+
+def test_equal_within_noise_names_balanced_accuracy():
+    told = verdict.verdict(Y, lines(Y, wrong(Y, 100), wrong(Y, 100, 50)), [0, 1, 2], "", balanced=True)
+    assert "(+0.0 points of balanced accuracy +-2.0)" in told[0]
+
+
 def test_no_better_than_the_largest_class_is_said():
     y = np.repeat([0, 1], [993, 7])
     told = verdict.verdict(y, lines(y, np.zeros_like(y), np.zeros_like(y)), [0, 1, 1], "", balanced=False)
@@ -148,36 +160,59 @@ def large():
 
 
 class Clock:
-    """A clock that only fits move: a fit takes a second for each 1,000 rows to some power."""
+    """A clock that only fits move: 1,000 rows take so many seconds, and more rows take longer by a power.
 
-    def __init__(self, monkeypatch, power):
+    Boosting takes that long for 100 iterations.
+    """
+
+    POWERS = {references.SVC: 2.2, references.LogisticRegression: 1.2, references.HistGradientBoostingClassifier: 1.0}
+
+    def __init__(self, monkeypatch, speed):
         self.now = 0.0
         monkeypatch.setattr(references.time, "monotonic", lambda: self.now)
-        for kind in (references.SVC, references.LogisticRegression, references.HistGradientBoostingClassifier):
-            self._slow(monkeypatch, kind, power)
+        for kind, power in self.POWERS.items():
+            self._slow(monkeypatch, kind, speed, power)
 
-    def _slow(self, monkeypatch, kind, power):
+    def _slow(self, monkeypatch, kind, speed, power):
         fit = kind.fit
 
         def slow(model, X, y, **more):
-            self.now += (len(X) / 1000) ** power
-            return fit(model, X, y, **more)
+            done = getattr(model, "n_iter_", 0) if getattr(model, "warm_start", False) else 0
+            fit(model, X, y, **more)
+            share = (model.n_iter_ - done) / 100 if kind is references.HistGradientBoostingClassifier else 1.0
+            self.now += speed * share * (len(X) / 1000) ** power
+            return model
 
         monkeypatch.setattr(kind, "fit", slow)
 
 
-@pytest.mark.parametrize("seconds", [1.0, 20.0])
-def test_no_reference_takes_longer_than_the_learning(large, monkeypatch, seconds):
-    Clock(monkeypatch, 1.0)
-    found = {one.name.split(" on ")[0].split(",")[0]: one for one in references.learned(*large, seconds=seconds)}
+@pytest.mark.parametrize(("seconds", "speed"), [(1.0, 0.2), (20.0, 0.7), (1.0, 0.01)])
+def test_no_reference_takes_longer_than_the_learning(large, monkeypatch, seconds, speed):
+    """With what chooses its settings."""
+    clock = Clock(monkeypatch, speed)
+    budget = max(references.ALWAYS, seconds * references.SHARE)
+    begin, found = 0.0, {}
+    for one in references.learned(*large, seconds=seconds):
+        assert clock.now - begin <= 1.05 * budget
+        begin = clock.now
+        found[one.name.split(" on ")[0].split(",")[0]] = one
     assert found["majority class"].numbers == 1
     neighbours = next(one for name, one in found.items() if name.endswith("-NN"))
     assert neighbours.model.n_samples_fit_ == 8000
-    budget = max(references.ALWAYS, seconds * references.SHARE)
     for name in ("logistic regression", "RBF SVM", "gradient boosting"):
-        told = int(found[name].name.split(" on ")[1].split()[0])
-        assert 1000 <= told < 8000
-        assert told / 1000 <= budget
+        _, on, told = found[name].name.partition(" on ")
+        assert (speed == 0.01) == (not on)
+        assert not on or 1000 <= int(told.split()[0]) < 8000
+
+
+def test_boosting_that_takes_long_gets_fewer_iterations_and_says_so(large, monkeypatch):
+    Z, y = large
+    Clock(monkeypatch, 10.0)
+    *_, boosting = references.learned(Z[:2000], y[:2000], seconds=0.0)
+    assert boosting.name == "gradient boosting, 10 iterations"
+    assert boosting.model.n_iter_ == 10
+    *_, boosting = references.learned(Z[:2000], y[:2000], seconds=60.0)
+    assert boosting.name == "gradient boosting"
 
 
 def test_small_tables_are_learned_whole(large):
@@ -214,5 +249,5 @@ def test_many_test_rows_are_taken_in_part(large, monkeypatch):
             now[0] += 0.002 * len(rows)
 
     part = references.rows_to_test(Slow(), Z, y, seconds=9, seed=0)
-    assert len(part) == pytest.approx(2500, abs=2)
+    assert len(part) == pytest.approx(1500, abs=2)
     assert len(set(part.tolist())) == len(part)

@@ -30,6 +30,11 @@ def test_a_sweep_of_six_folds_by_one_of_two_is_a_claim():
     assert found == ["good ranks first; the signed ranks test puts it above bad (p < 0.05).", CAUTION]
 
 
+def test_no_caution_about_p_values_where_none_is_below_the_limit():
+    found = first_place(rows(6, good=RISING[:6], near=RISING[:6] + 0.01 * np.array([1, -2, 1, -2, 1, -2])))
+    assert found == ["good ranks first; the signed ranks test puts it above none of the others (p < 0.05)."]
+
+
 def test_no_claim_where_no_claim_is_possible():
     """Six folds and three methods: three pairs, and a sweep has 3 x 0.031."""
     found = first_place(rows(6, good=RISING[:6], bad=RISING[:6] - 0.3, worse=RISING[:6] - 0.4))

@@ -73,6 +73,8 @@ from protolearn.explain import certified_radius, counterfactual, explain
 model = protolearn.load(sys.argv[1])
 X = np.random.default_rng(0).normal(size=(20, 4))
 model.predict(X), model.predict_proba(X), model.decision_function(X), model.row_classifier()(X[0])
+# Two million distances take less time than numba to import.
+model.predict(np.resize(X, (-(-2_000_000 // len(model.prototypes_)), 4)))
 explain(model, X[:1]), counterfactual(model, X[0]), certified_radius(model, X[:3])
 assert not {"numba", "llvmlite"} & set(sys.modules), "numba was imported"
 """

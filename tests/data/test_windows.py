@@ -167,11 +167,11 @@ def test_a_sample_of_many_rows_is_even(small_windows):
 def test_the_loss_before_learning_is_that_of_all_classes(small_windows, monkeypatch):
     found = []
 
-    def keep(self, rows, measure=online._Stream.loss_at_start):
+    def keep(self, rows, measure=online.OnlineRun.loss_at_start):
         found.append(measure(self, rows))
         return found[-1]
 
-    monkeypatch.setattr(online._Stream, "loss_at_start", keep)
+    monkeypatch.setattr(online.OnlineRun, "loss_at_start", keep)
     X, y = blobs_by_class(12_000)
     # Classes in turn, and a start that is right about one of them: every sixth row would be of that class.
     in_turn = np.arange(12_000).reshape(3, -1).T.ravel()

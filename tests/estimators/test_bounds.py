@@ -58,7 +58,7 @@ def test_the_point_of_the_shrinking_is_equally_far_from_all():
     positions, labels = rng.normal(size=(3, 6)), np.array([0, 0, 1])
     metric = METRICS["euclidean"]
     given = PrototypeSet(positions, labels, np.empty((1, 0)), metric.slots(labels))
-    found = brought_inside(given, metric, np.repeat([[-1.0], [1.0]], 6, axis=1))
+    found = brought_inside(given, metric, np.repeat([[[-1.0]], [[1.0]]], 6, axis=2))
     assert found.exact
     assert found.shrunk > 1
     # m' = o + (m - o) / k, so o = (k m' - m) / (k - 1), the same for every prototype.
@@ -136,6 +136,61 @@ def test_the_case_is_the_nearest_row_of_the_class(model):
         own = np.where(label == Y, D[:, i], np.inf)
         assert own[model.prototype_cases_[i]] <= own.min() * (1 + 1e-9)
         assert weight[model.prototype_cases_[i]] > 0
+
+
+def outside_the_class(model, rows, labels):
+    """Prototypes beyond the values that a tenth of their class is below, and a tenth above."""
+    found = []
+    for code in np.unique(labels):
+        own = rows[labels == code]
+        low, high = np.quantile(own, [0.1, 0.9], axis=0, method="inverted_cdf")
+        low, high = np.minimum(low, own.mean(axis=0)), np.maximum(high, own.mean(axis=0))
+        mine = model.prototypes_[model.prototype_labels_ == code]
+        found.append(((mine < low - 1e-9) | (mine > high + 1e-9)).ravel())
+    return np.concatenate(found).mean()
+
+
+@pytest.mark.parametrize("solver", ["online", "lbfgs", "gradient", "adam"])
+@pytest.mark.parametrize("n_prototypes", [1, 3])
+def test_prototypes_stay_in_the_middle_of_their_class(solver, n_prototypes):
+    whole = LOGM(n_prototypes, solver=solver, max_iter=40, random_state=0).fit(X, Y)
+    model = LOGM(n_prototypes, solver=solver, max_iter=40, bounds="class", random_state=0).fit(X, Y)
+    assert outside_the_class(whole, X, Y) > 0
+    assert outside_the_class(model, X, Y) == 0
+    assert model.score(X, Y) > whole.score(X, Y) - 0.02
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_every_learner_stays_in_the_middle_of_its_classes(name):
+    model = getattr(protolearn, name)(2, max_iter=20, bounds="class", random_state=0).fit(X, Y)
+    assert outside_the_class(model, X, Y) == 0
+    assert model.score(X, Y) > (0.7 if name in ("LVQ21", "LVQ3") else 0.85)
+
+
+def test_such_prototypes_are_nearer_to_the_rows_of_their_class():
+    def far(model):
+        places = zip(model.prototype_labels_, model.prototypes_, strict=True)
+        return [np.linalg.norm(X[label == Y] - place, axis=1).min() for label, place in places]
+
+    free, data, middle = (LOGM(3, bounds=bounds, random_state=0).fit(X, Y) for bounds in (None, "data", "class"))
+    assert np.mean(far(middle)) < 0.8 * min(np.mean(far(data)), np.mean(far(free)))
+
+
+def test_a_row_of_weight_two_is_that_row_twice_in_the_middle_of_its_class():
+    weight = 1.0 + np.arange(len(X)) % 2
+    once = LOGM(2, bounds="class", random_state=0).fit(X, Y, sample_weight=weight)
+    twice = LOGM(2, bounds="class", random_state=0).fit(
+        np.repeat(X, weight.astype(int), 0), np.repeat(Y, weight.astype(int))
+    )
+    np.testing.assert_allclose(once.prototypes_, twice.prototypes_, atol=1e-8)
+
+
+@pytest.mark.parametrize(
+    "rows", [sparse.csr_array(X), Blocks([(X[::2], Y[::2]), (X[1::2], Y[1::2])])], ids=["sparse", "blocks"]
+)
+def test_the_middle_of_a_class_needs_its_rows(rows):
+    with pytest.raises(ValueError, match="bounds='class' needs the rows of each class"):
+        LOGM(bounds="class").fit(rows, None if isinstance(rows, Blocks) else Y)
 
 
 def test_bad_bounds():

@@ -152,3 +152,14 @@ def test_one_class_and_no_pairs(wine):
         LMNN().fit(X, np.zeros(len(X)))
     with pytest.raises(ValueError, match="no class of y has two samples"):
         LMNN().fit(X[:4], np.arange(4))
+
+
+def test_float32_rows_whose_sum_overflows_both_ways_are_learned_without_a_warning_of_numpy():
+    """scikit-learn sums the rows to see whether all are finite; found by the fuzzing, seed 777123, fit 2297."""
+    rng = np.random.default_rng(0)
+    y = np.arange(400) // 200
+    X = (2e38 * (1 - 2 * y[:, None]) * rng.uniform(0.5, 1.0, size=(400, 2))).astype(np.float32)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        model = LMNN().fit(X, y)
+        assert np.isfinite(model.transform(X)).all()

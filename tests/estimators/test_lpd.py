@@ -7,7 +7,7 @@ from sklearn.model_selection import cross_val_score
 
 from protolearn import LPD
 from protolearn.data import TrainingSet
-from protolearn.estimators.leave_one_out import leave_one_out_error
+from protolearn.estimators.lpd import leave_one_out_error
 from protolearn.metrics import METRICS
 from reproduction.artificial import lpd_grid
 

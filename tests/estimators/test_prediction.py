@@ -81,7 +81,7 @@ def test_linear_forms_find_the_nearest_by_distance(monkeypatch, model, dtype, of
     y = (X[:, 0] > offset).astype(int) + 2 * (X[:, 1] > offset)
     model = model.set_params(max_iter=3, random_state=0).fit(X, y)
     plain = model.predict(X)
-    monkeypatch.setattr(prediction, "_WORTH_FORMS", 0)
+    monkeypatch.setattr(prediction, "_worth_forms", lambda n_distances: True)
     monkeypatch.setattr(prediction, "_BATCH_BYTES", 1 << 13)
     # Rounding decides where a sample is as far from two prototypes.
     assert np.mean(model.predict(X) == plain) >= (0.999 if dtype == np.float32 else 1.0)
@@ -94,24 +94,24 @@ def test_linear_forms_find_the_nearest_by_distance(monkeypatch, model, dtype, of
 
 
 def test_linear_forms_leave_rows_that_overflow_to_the_distances(monkeypatch):
-    monkeypatch.setattr(prediction, "_WORTH_FORMS", 0)
+    monkeypatch.setattr(prediction, "_worth_forms", lambda n_distances: True)
     X = np.array([[-1e14], [-1e14], [1e14], [1e14]], dtype=np.float32)
     model = NearestPrototype().fit(X, [0, 0, 1, 1])
     np.testing.assert_array_equal(model.predict(np.array([[-1e30], [1e30], [3.0]], dtype=np.float32)), [0, 1, 1])
 
 
 def test_linear_forms_take_the_first_of_equal_prototypes(monkeypatch):
-    monkeypatch.setattr(prediction, "_WORTH_FORMS", 0)
+    monkeypatch.setattr(prediction, "_worth_forms", lambda n_distances: True)
     W = np.repeat(np.random.default_rng(0).normal(size=(4, 3)), 2, axis=0)
     model = NearestPrototype(init=(W, np.arange(8) % 2)).fit(np.r_[W, W], np.r_[np.arange(8), np.arange(8)] % 2)
     assert (model.predict(np.random.default_rng(1).normal(size=(2500, 3))) == 0).all()
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
-@pytest.mark.parametrize("worth", [0, 10**9])
+@pytest.mark.parametrize("worth", [True, False])
 @pytest.mark.parametrize("at", [0, 2999])
 def test_a_number_that_is_not_finite_is_found_without_a_look_at_all_rows_first(monkeypatch, bad, worth, at):
-    monkeypatch.setattr(prediction, "_WORTH_FORMS", worth)
+    monkeypatch.setattr(prediction, "_worth_forms", lambda n_distances: worth)
     rng = np.random.default_rng(0)
     X = rng.normal(size=(3000, 4)).astype(np.float32)
     y = (X[:, 0] > 0).astype(int)
@@ -141,7 +141,9 @@ def test_the_largest_probability_is_the_class_of_predict(dtype, link):
 
 
 def test_probabilities_change_places_where_rounding_led_another_class():
-    P = prediction.led_by(np.array([[0.5, 0.5], [0.6, 0.4], [1.0, 0.0], [0.2, 0.8]]), np.array([1, 1, 1, 1]))
+    P = prediction.with_predicted_first(
+        np.array([[0.5, 0.5], [0.6, 0.4], [1.0, 0.0], [0.2, 0.8]]), np.array([1, 1, 1, 1])
+    )
     np.testing.assert_array_equal(P.argmax(axis=1), 1)
     np.testing.assert_allclose(P, [[0.5, 0.5], [0.4, 0.6], [0.0, 1.0], [0.2, 0.8]])
 

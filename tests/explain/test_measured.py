@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from protolearn import NearestPrototype, PrototypeClassifier
-from protolearn.explain import explain
+from protolearn.explain import certified_radius, counterfactual, explain
 from protolearn.metrics import Metric
 from protolearn.metrics.diagonal import Diagonal
 from protolearn.metrics.omega import Omega
@@ -73,3 +73,11 @@ def test_a_metric_of_lengths_is_explained_and_every_change_is_one():
             other = row.copy()
             other[int(change.column[1])] += (change.border - change.value) * (1 + 1e-6)
             assert model.predict(other[None]) == [change.leads_to]
+
+
+@pytest.mark.parametrize("ask", [counterfactual, certified_radius])
+def test_a_metric_of_lengths_has_neither_counterfactuals_nor_certificates(ask):
+    X, y = np.random.default_rng(0).normal(size=(40, 2)), np.arange(40) % 2
+    model = NearestPrototype(metric=Ring(), init=(X[[0, 1]], [0, 1])).fit(X, y)
+    with pytest.raises(ValueError, match="Counterfactuals and certificates need a distance of weighted differences"):
+        ask(model, X[:1] if ask is certified_radius else X[0])

@@ -9,6 +9,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from protolearn import GLVQ, GMLVQ, LGMLVQ, LOGM, MixtGauss, NearestPrototype, PrototypeClassifier
+from protolearn.explain import certainty, certified_radius
 from protolearn.export import export_c
 from protolearn.export.c_text import comment, float32, identifier, string
 from protolearn.metrics.diagonal import Diagonal
@@ -198,3 +199,98 @@ def test_too_many_prototypes_for_the_header(iris, tmp_path):
     with pytest.raises(ValueError, match="at most 65535 prototypes"):
         export_c(model, tmp_path / "large.h")
     assert not list(tmp_path.iterdir())
+
+
+def _run_example(folder, rows):
+    """What the example program, compiled without a warning, prints for each row."""
+    subprocess.run(["gcc", *WARNINGS, "main.c", "-o", "example", "-lm"], cwd=folder, check=True)
+    found = []
+    for row in rows:
+        command = [folder / "example", *(repr(float(value)) for value in row)]
+        found.append(subprocess.run(command, capture_output=True, text=True, check=False).stdout.split("\n")[:-1])
+    return found
+
+
+@needs_gcc
+@pytest.mark.parametrize(
+    "classifier",
+    [
+        GLVQ(1, max_iter=5, random_state=0),
+        LOGM(1, metric="relevance", max_iter=5, random_state=0),
+        GMLVQ(1, n_components=2, max_iter=5, random_state=0),
+        GMLVQ(2, max_iter=5, random_state=0),
+        LOGM(2, metric="local_relevance", max_iter=5, random_state=0),
+        LGMLVQ(2, scope="class", max_iter=5, random_state=0),
+    ],
+    ids=str,
+)
+def test_certainty_and_radius_in_the_example(blobs, tmp_path, classifier):
+    X, y = blobs
+    X = (X * [1, 10, 0.1, 5]).astype(np.float32).astype(np.float64)
+    names = np.array(["low", "middle", "high"])
+    model = make_pipeline(StandardScaler(), classifier).fit(X, names[y])
+    export_c(model, tmp_path / "blobs.h", example=tmp_path / "main.c")
+    rows = X[::10]
+    found = _run_example(tmp_path, rows)
+    assert [lines[0] for lines in found] == model.predict(rows).tolist()
+    measured = np.array([float(lines[1].removeprefix("certainty ")) for lines in found])
+    np.testing.assert_allclose(measured, certainty(model, rows), atol=2e-5)
+    if classifier.get_params().get("metric") == "local_relevance" or isinstance(classifier, LGMLVQ):
+        assert {len(lines) for lines in found} == {2}
+        return
+    measured = np.array([float(lines[2].removeprefix("radius ")) for lines in found])
+    wanted = certified_radius(model, rows)
+    if classifier.n_prototypes == 1:
+        np.testing.assert_allclose(measured, wanted, rtol=1e-3, atol=1e-4)
+    else:
+        assert (measured <= wanted * 1.001 + 1e-4).all()
+        assert np.median(measured / wanted) > 0.5
+
+
+@needs_gcc
+def test_fixed_point_has_a_certainty_too(blobs, tmp_path):
+    X, y = blobs
+    model = make_pipeline(StandardScaler(), GLVQ(1, max_iter=5, random_state=0)).fit(X, y)
+    export = export_c(model, tmp_path / "blobs.h", dtype="int16", X=X, example=tmp_path / "main.c")
+    found = _run_example(tmp_path, X[::10])
+    assert [int(lines[0]) for lines in found] == export.model.predict(X[::10]).tolist()
+    measured = [float(lines[1].removeprefix("certainty ")) for lines in found]
+    np.testing.assert_allclose(measured, certainty(model, X[::10]), atol=1e-3)
+
+
+@needs_gcc
+def test_a_row_without_a_number_has_no_class(blobs, tmp_path):
+    X, y = blobs
+    exports = [export for _, export in _exports(tmp_path, X, y, StandardScaler()) if export.dtype == "float32"]
+    rows = np.repeat(X[:1], 12, axis=0)
+    for j, value in enumerate([np.nan, np.inf, 1e30]):
+        rows[4 * j + np.arange(4), np.arange(4)] = value
+    for export, answer in zip(exports, run_c(tmp_path, exports, [rows] * len(exports)), strict=True):
+        assert (answer.codes == 3).all(), export.prefix
+    export_c(GLVQ(max_iter=2).fit(X, y), tmp_path / "blobs.h", example=tmp_path / "main.c")
+    assert _run_example(tmp_path, [[1.0, np.nan, 1.0, 1.0]]) == [["no class"]]
+
+
+@needs_gcc
+def test_a_threshold_leaves_a_row_to_somebody_else(blobs, tmp_path):
+    X, y = blobs
+    model = GLVQ(2, max_iter=2, random_state=0).fit(X, y)
+    export_c(model, tmp_path / "m.h")
+    row = ", ".join(f"{value!r}f" for value in X[0].tolist())
+    sure = float(certainty(model, X[:1])[0])
+    (tmp_path / "main.c").write_text(
+        '#include <stdio.h>\n#include "m.h"\nint main(void)\n{\n'
+        f"    const float x[M_N_INPUTS] = {{{row}}};\n"
+        f'    printf("%d %d\\n", m_decide(x, {sure - 1e-4!r}f), m_decide(x, {sure + 1e-4!r}f));\n    return 0;\n}}\n'
+    )
+    subprocess.run(["gcc", *WARNINGS, "main.c", "-o", "main"], cwd=tmp_path, check=True)
+    found = subprocess.run([tmp_path / "main"], capture_output=True, text=True, check=True).stdout.split()
+    assert found == [str(model.predict(X[:1])[0]), "3"]
+
+
+def test_names_of_the_inputs_as_constants(iris, tmp_path):
+    pandas = pytest.importorskip("pandas")
+    X, y = iris
+    frame = pandas.DataFrame(X, columns=["petal length (cm)", "a", "A!", "a_2"])
+    text = export_c(GLVQ(max_iter=2).fit(frame, y), tmp_path / "m.h") and (tmp_path / "m.h").read_text()
+    assert "M_IN_PETAL_LENGTH_CM = 0, M_IN_A_1 = 1, M_IN_A_2 = 2, M_IN_A_2_ = 3" in text

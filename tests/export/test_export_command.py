@@ -10,11 +10,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from protolearn import GMLVQ, LOGM, cli, load, save
-from protolearn.estimators.columns import ColumnChoice
 from protolearn.export import export_c, export_js, to_onnx
 from protolearn.export.folding import input_rows, plain_model
 from protolearn.metrics.omega import Omega
 from protolearn.tables import Preparation
+from protolearn.tables.choice import ColumnChoice
 from reproduction.programs import available, run_c
 
 
@@ -83,6 +83,7 @@ def _text(model, path, frame):
         (["--to", "c", "--dtype", "int8"], "give --data"),
         (["--to", "js", "--dtype", "int8"], "are for --to c"),
         (["--to", "c", "--data", "rows.csv"], "give --data"),
+        (["--to", "js", "--example", "main.c"], "are for --to c"),
     ],
 )
 def test_options_that_do_not_belong_together(saved, capsys, arguments, sentence):

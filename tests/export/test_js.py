@@ -9,6 +9,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from protolearn import GLVQ, GMLVQ, LOGM, LPD, Learn1NN, MixtGauss, PrototypeClassifier
+from protolearn.explain import certainty, certified_radius
 from protolearn.export import export_js, module_source
 from protolearn.metrics.diagonal import Diagonal
 from reproduction.programs import available, run_js
@@ -45,6 +46,44 @@ def test_labels_distances_and_probabilities(blobs, tmp_path):
         np.testing.assert_allclose([row["probabilities"] for row in rows], model.predict_proba(X), atol=1e-9)
         if not isinstance(model[-1], GMLVQ | MixtGauss):
             np.testing.assert_allclose([row["distances"] for row in rows], model.transform(X), rtol=1e-9, atol=1e-12)
+
+
+@needs_node
+@pytest.mark.parametrize(
+    "classifier",
+    [
+        GLVQ(1, max_iter=5, random_state=0),
+        LOGM(1, metric="relevance", max_iter=5, random_state=0),
+        GMLVQ(1, n_components=2, max_iter=5, random_state=0),
+        GMLVQ(2, max_iter=5, random_state=0),
+        LOGM(2, metric="local_relevance", max_iter=5, random_state=0),
+        MixtGauss(2, classify_by="mixture", random_state=0),
+    ],
+    ids=str,
+)
+def test_certainty_decision_and_radius(blobs, tmp_path, classifier):
+    X, y = blobs
+    model = make_pipeline(StandardScaler(), classifier).fit(X * [1, 10, 0.1, 5], y)
+    rows = (X * [1, 10, 0.1, 5])[::10]
+    path = tmp_path / "m.mjs"
+    export_js(model, path)
+    if isinstance(classifier, MixtGauss):
+        assert _ask(path, "m.certainty === undefined")
+        return
+    sure = certainty(model, rows)
+    measured = f"{json.dumps(rows.tolist())}.map((row) => [m.certainty(row), m.decide(row, {np.median(sure)})])"
+    found, decided = zip(*_ask(path, measured), strict=True)
+    np.testing.assert_allclose(found, sure, atol=1e-9)
+    wanted = model.predict(rows).tolist()
+    assert list(decided) == [c if kept else None for c, kept in zip(wanted, sure >= np.median(sure), strict=True)]
+    if classifier.get_params().get("metric") == "local_relevance":
+        assert _ask(path, "m.radius === undefined")
+        return
+    found = np.array(_ask(path, f"{json.dumps(rows.tolist())}.map((row) => m.radius(row))"))
+    if classifier.n_prototypes == 1:
+        np.testing.assert_allclose(found, certified_radius(model, rows), rtol=1e-6)
+    else:
+        assert (found <= certified_radius(model, rows) * (1 + 1e-6)).all()
 
 
 @needs_node

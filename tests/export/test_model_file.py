@@ -244,6 +244,22 @@ def resealed(content, change):
     return data.replace(b"0" * 64, hashlib.sha256(data).hexdigest().encode(), 1)
 
 
+def test_a_pipeline_without_its_classifier_is_refused(blobs):
+    X, y = blobs
+    model = make_pipeline(StandardScaler(), LOGM(max_iter=2, random_state=0)).fit(X, y)
+
+    def without_classifier(value):
+        steps = value["model"]["parameters"]["steps"]
+        del (steps if isinstance(steps, list) else next(iter(steps.values())))[1]
+
+    with pytest.raises(ModelFileError, match="a pipeline that ends in StandardScaler lacks its classifier"):
+        loads(resealed(dumps(model), without_classifier))
+    with pytest.raises(ModelFileError, match="a pipeline that ends in StandardScaler lacks its classifier"):
+        dumps(Pipeline(model.steps[:-1]))
+    mapped = make_pipeline(StandardScaler(), LMNN(max_iter=2)).fit(X, y)
+    np.testing.assert_array_equal(loads(dumps(mapped)).transform(X), mapped.transform(X))
+
+
 @pytest.mark.parametrize(
     ("broken", "message"),
     [

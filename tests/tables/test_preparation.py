@@ -190,3 +190,19 @@ def test_the_unit_of_a_column_changes_nothing(scaling, exponent):
     np.testing.assert_array_equal(
         Preparation(scaling=scaling).fit_transform(np.ldexp(X, exponent))[:, :2], usual[:, :2]
     )
+
+
+def test_texts_that_spell_numbers_are_read_in_the_form_of_their_column():
+    rows = pl.DataFrame({"seen": ["03/04/2020", None, "09/19/2020"], "height": ["1,5", "2,5", "1.000,5"]})
+    forms = {"seen": "date, month first", "height": "decimal comma"}
+    model = Preparation(scaling="none", spelled=forms).fit(rows)
+    assert model.is_number_.all()
+    np.testing.assert_array_equal(model.transform(rows), [[0, 18325, 1.5], [1, 18424.5, 2.5], [0, 18524, 1000.5]])
+    again = loads(dumps(model))
+    assert again.spelled == forms
+    one = pd.DataFrame({"seen": pd.to_datetime(["2020-03-04 12:00"]), "height": [1.5]})
+    np.testing.assert_array_equal(again.transform(one), [[0, 18325.5, 1.5]])
+    with pytest.raises(ValueError, match="Column seen holds dates in training, and '19/19/2020' in row 0"):
+        again.transform(pl.DataFrame({"seen": ["19/19/2020"], "height": ["1"]}))
+    with pytest.raises(ValueError, match="spelled"):
+        Preparation(spelled={"seen": "odd"}).fit(rows)

@@ -12,7 +12,7 @@ import polars as pl
 import pyarrow
 import pytest
 
-from protolearn.tables import TableError, read_table
+from protolearn.tables import TableError, read_table, reading
 from shop import mutated
 
 FRAME = pl.DataFrame({"age": [20.5, None, 30.0], "colour": ["red", "bl,ue", None], "n": [1, 2, 3]})
@@ -250,6 +250,26 @@ def test_arrays_that_unpack_to_large_ones_are_refused(tmp_path):
     np.savez_compressed(tmp_path / "t.npz", X=np.zeros((3 << 20, 1)), y=np.zeros(3 << 20))
     with pytest.raises(TableError, match=r"t.npz unpacks to more than 16 MB"):
         read_table(tmp_path / "t.npz")
+
+
+@pytest.mark.parametrize(
+    ("most", "message"),
+    [(500_000_000, "t.parquet unpacks to more than 16 MB; write it as CSV first"), (4_000_000, "too many for memory")],
+)
+def test_rows_that_are_all_alike_are_counted_before_they_are_read(most, message, tmp_path, monkeypatch):
+    zeros = pl.DataFrame({"a": [0], "b": [1.0]}).lazy()
+    zeros.select(pl.all().repeat_by(2 << 20).explode()).collect().write_parquet(tmp_path / "t.parquet")
+    assert (tmp_path / "t.parquet").stat().st_size < 100_000
+    monkeypatch.setattr(pl, "read_parquet", None)
+    monkeypatch.setattr(reading, "_MOST_NUMBERS", most)
+    with pytest.raises(TableError, match=message):
+        read_table(tmp_path / "t.parquet")
+
+
+def test_a_parquet_file_of_few_different_values_is_read(tmp_path):
+    codes = np.random.default_rng(0).integers(0, 3, (300_000, 2))
+    pl.DataFrame({"a": codes[:, 0], "b": codes[:, 1]}).write_parquet(tmp_path / "t.parquet")
+    assert read_table(tmp_path / "t.parquet").shape == (300_000, 2)
 
 
 def test_what_compresses_well_and_is_small_is_read(tmp_path):

@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.metrics import get_scorer
+from sklearn.metrics import get_scorer, get_scorer_names
 from sklearn.pipeline import Pipeline
 from sklearn.utils import assert_all_finite, column_or_1d
 from sklearn.utils.class_weight import compute_class_weight
@@ -22,12 +22,15 @@ from protolearn.auto.candidates import BY_NAME, CANDIDATES, preparation_steps
 from protolearn.auto.choice import KnownPredictions, choose
 from protolearn.auto.race import Budget, Entry, Problem, numbers_of, refitted, set_log_proba
 from protolearn.auto.rows import row_classifier_of_sets
-from protolearn.auto.search import BYTES, Search, Told, row_of
+from protolearn.auto.search import BYTES, Reporter, Search, row_of
 from protolearn.core.pages import HasPage
-from protolearn.core.parameters import check_count, check_number, check_random
+from protolearn.core.parameters import check_choice, check_count, check_number, check_random, stores_parameters
 from protolearn.data.containers import rows_of
 from protolearn.export.pipeline import row_classifier
 from protolearn.losses.temperature import tempered
+
+# Scores of scikit-learn that judge numbers, beside those with "error" or "deviance" in their names.
+_OF_NUMBERS = ("r2", "explained_variance")
 
 
 class AutoPrototypes(HasPage, ClassifierMixin, BaseEstimator):
@@ -63,9 +66,10 @@ class AutoPrototypes(HasPage, ClassifierMixin, BaseEstimator):
     random_state : int, RandomState or None, default=None
         Of the folds and of k-means.
     verbose : int, default=0
-        1 prints a line for each candidate that has seen all folds.
+        1 prints a line for each candidate as it is judged: by the first fold, and those that go on by all of them.
     callback : callable, optional
-        Called with the row of `results_` of each such candidate; a true answer ends the race with the best so far.
+        Called with the row of `results_` of each candidate as it is judged; "folds" in the row says by how many folds.
+        A true answer ends the race with the best so far.
 
     Attributes
     ----------
@@ -104,6 +108,7 @@ class AutoPrototypes(HasPage, ClassifierMixin, BaseEstimator):
     (True, True)
     """
 
+    @stores_parameters
     def __init__(
         self,
         max_bytes: int | None = None,
@@ -116,17 +121,7 @@ class AutoPrototypes(HasPage, ClassifierMixin, BaseEstimator):
         random_state: Any = None,
         verbose: int = 0,
         callback: Callable[[dict[str, Any]], Any] | None = None,
-    ) -> None:
-        self.max_bytes = max_bytes
-        self.time_limit = time_limit
-        self.members = members
-        self.scoring = scoring
-        self.cv = cv
-        self.class_weight = class_weight
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-        self.callback = callback
+    ) -> None: ...
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> AutoPrototypes:
         """Choose and learn a model.
@@ -166,15 +161,9 @@ class AutoPrototypes(HasPage, ClassifierMixin, BaseEstimator):
             [one for one in CANDIDATES if self.members > 1 or one.preparation == "standard"],
             cv=self.cv,
             n_jobs=self.n_jobs,
-            tell=Told(self.verbose, self.callback, problem),
+            tell=Reporter(self.verbose, self.callback, problem),
         )
         entries = search.run()
-        if not entries:
-            raise ValueError(
-                "No candidate can learn this table within max_bytes; raise max_bytes."
-                if self.max_bytes is not None
-                else "No candidate can learn this table; give every class at least two rows."
-            )
         most = np.inf if self.max_bytes is None else self.max_bytes / BYTES
         if choice is None:
             chosen = choose(entries, self.members, lambda P: problem.loss(P, entries[0].rows), most)
@@ -194,8 +183,17 @@ class AutoPrototypes(HasPage, ClassifierMixin, BaseEstimator):
         check_number("time_limit", self.time_limit, above=0, optional=True)
         check_count("members", self.members)
         check_count("cv", self.cv, at_least=2)
+        if isinstance(self.class_weight, str):
+            check_choice("class_weight", self.class_weight, ("balanced",))
+        elif self.class_weight is not None and not isinstance(self.class_weight, dict):
+            raise ValueError(f"class_weight must be None, 'balanced' or a dict by class; got {self.class_weight!r}.")
         if self.scoring is not None and not callable(self.scoring):
             get_scorer(self.scoring)
+            if self.scoring in _OF_NUMBERS or "error" in self.scoring or "deviance" in self.scoring:
+                raise ValueError(
+                    f"scoring={self.scoring!r} judges numbers, and AutoPrototypes predicts classes; choose "
+                    "'accuracy', 'balanced_accuracy' or another of scikit-learn's scores of classes."
+                )
 
     def _problem(self, X: Any, y: Any, sample_weight: Any) -> Problem:
         """The table, checked once as a whole."""
@@ -223,14 +221,27 @@ class AutoPrototypes(HasPage, ClassifierMixin, BaseEstimator):
             raise ValueError(f"y holds one class only, {self.classes_[0]!s}; a classifier needs rows of at least two.")
         weight = None
         if sample_weight is not None:
-            weight = np.broadcast_to(np.asarray(sample_weight, dtype=float), (len(codes),)).copy()
+            weight = np.asarray(sample_weight, dtype=float)
+            if weight.ndim and weight.shape != codes.shape:
+                raise ValueError(
+                    f"X has {len(codes)} rows and sample_weight is of shape {weight.shape}; give each row one weight."
+                )
+            weight = np.broadcast_to(weight, codes.shape).copy()
             if not np.isfinite(weight).all() or (weight < 0).any():
                 raise ValueError("sample_weight must hold finite numbers of at least 0; remove or mend the others.")
             kept = np.flatnonzero(weight > 0)
             X, codes, weight = rows_of(X, kept), codes[kept], weight[kept]
             if len(np.unique(codes)) < 2:
                 raise ValueError("Rows of at least two classes must have a sample_weight above zero.")
+        if isinstance(self.class_weight, dict):
+            known = self.classes_.tolist()
+            unknown = [label for label in self.class_weight if label not in known]
+            if unknown:
+                held = ", ".join(map(repr, known[:6])) + (", ..." if len(known) > 6 else "")
+                raise ValueError(f"class_weight names class {unknown[0]!r}, and y holds {held}; name these.")
         by_class = compute_class_weight(self.class_weight, classes=self.classes_, y=self.classes_[codes])
+        if not (np.isfinite(by_class) & (by_class > 0)).all():
+            raise ValueError("class_weight must be above zero for every class; leave out the rows of a class instead.")
         judged = by_class[codes] * (1.0 if weight is None else weight)
         return Problem(
             X,
@@ -254,6 +265,20 @@ class AutoPrototypes(HasPage, ClassifierMixin, BaseEstimator):
             known = KnownPredictions(softmax(log_proba, axis=1), classes)
             return -float(scorer(known, np.arange(len(rows))[:, None], classes[codes[rows]]))
 
+        # What cannot judge these classes is said before anything learns: here by all rows, each of them right.
+        right = np.where(codes[:, None] == np.arange(len(classes)), 1.0, 0.0)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                value, reason = judge(right, np.arange(len(codes))), "it gives no finite number"
+        except Exception as error:
+            value, reason = np.nan, str(error)
+        if not np.isfinite(value):
+            others = [name for name in get_scorer_names() if name.startswith(f"{self.scoring}_")]
+            choose_another = f" Choose {' or '.join(others)}." if others else ""
+            raise ValueError(
+                f"scoring={self.scoring!r} cannot judge these {len(classes)} classes: {reason}{choose_another}"
+            )
         return judge
 
     def _most_numbers(self, problem: Problem) -> float:

@@ -21,7 +21,6 @@ from protolearn.tables import NormalScores, PiecewiseLinearBins, Preparation
 
 # Rows of a learned map: more cost accuracy on small tables and time on all of them.
 LOCAL_RANK, SHARED_RANK = 12, 60
-PREPARATIONS = ("standard", "bins", "scores")
 
 
 @dataclass(frozen=True)

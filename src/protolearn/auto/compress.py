@@ -9,22 +9,29 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import clone
-from sklearn.model_selection import StratifiedKFold, cross_val_predict, train_test_split
+from sklearn.base import BaseEstimator, clone, is_classifier
+from sklearn.model_selection import train_test_split
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import Pipeline
+from sklearn.utils import check_consistent_length, column_or_1d, get_tags
+from sklearn.utils.validation import check_is_fitted
 
 from protolearn.auto.automatic import AutoPrototypes
+from protolearn.auto.candidates import prepared_numbers
 from protolearn.auto.choice import choose
-from protolearn.auto.race import Entry, Problem
+from protolearn.auto.race import Entry, Fold, Problem, classifier_numbers
+from protolearn.auto.search import BYTES
 from protolearn.auto.timing import microseconds_a_row
 from protolearn.core.parameters import check_count, check_number, check_random
 from protolearn.data.containers import rows_of
+from protolearn.estimators.prediction import NearestPrototypeMixin
+from protolearn.tables import Preparation
 
 # Points of accuracy that a small model may lose where the user says neither bytes nor points.
 DEFAULT_LOSS = 0.01
 # Rows that are held out, as a share and at most.
 HELD_OUT, MOST_HELD_OUT = 0.25, 20_000
+_BYTES_ARE = "bytes: of prototypes 4 a number, of other models what pickle writes"
 
 
 @dataclass(frozen=True)
@@ -32,7 +39,7 @@ class Side:
     """One of the two models on the held-out rows.
 
     accuracy : share of the held-out rows that are right, after learning from the others alone
-    n_bytes : of the given model as pickle writes it, of the small one by its numbers
+    n_bytes : of prototypes 4 a number, of other models as pickle writes them
     microseconds : a row, where many are predicted at once by one thread
     """
 
@@ -46,18 +53,18 @@ class Side:
 class Compression:
     """The given model and the small one, side by side.
 
-    within : whether the small model keeps what was asked
+    within : whether the small model loses no more than was allowed, by the held-out rows and within their noise, the
+        standard error of the paired difference
     verdict : one sentence
     """
 
     given: Side
     small: Side
-    n_held_out: int
     within: bool
     verdict: str
 
     def __str__(self) -> str:
-        lines = [f"{'':32}{'accuracy':>9}{'bytes':>12}{'us a row':>10}"]
+        lines = [_BYTES_ARE, f"{'':32}{'accuracy':>9}{'bytes':>12}{'us a row':>10}"]
         for side in (self.given, self.small):
             lines.append(f"{side.name:32.32}{side.accuracy:9.3f}{side.n_bytes:12d}{side.microseconds:10.2f}")
         return "\n".join([*lines, self.verdict])
@@ -76,9 +83,10 @@ def compress(
     """Replace a fitted model by the smallest prototype model that loses little, or by the best within a budget.
 
     A quarter of the rows is held out. On the others a clone of the given model and the candidates of `AutoPrototypes`
-    learn in the same cross-validation, which chooses: the smallest set whose accuracy is at most `max_loss` below the
-    given model's, or the best model within `max_bytes`. Both are then measured on the held-out rows, and the chosen one
-    learns from all rows.
+    learn in the same folds, which choose: the smallest set that loses at most `max_loss`, the standard error of the
+    difference included, or the best model within `max_bytes`; where no single set will do, the mean of up to three.
+    Both models are then measured on the held-out rows, which say whether the loss is kept, and the chosen one learns
+    from all rows.
 
     Parameters
     ----------
@@ -117,6 +125,7 @@ def compress(
     check_number("max_loss", max_loss, at_least=0, below=1, optional=True)
     if max_bytes is None and max_loss is None:
         max_loss = DEFAULT_LOSS
+    _check_model(model)
     steps: list[tuple[str, Any]] = []
     if X is None:
         steps, model, X, y = rows_of_neighbours(model)
@@ -125,30 +134,39 @@ def compress(
             "Sparse data was passed for X, but compress takes dense tables; reduce X by TruncatedSVD first."
         )
     given_labels = y is not None
-    labels = np.asarray(y if given_labels else model.predict(X))
+    labels = column_or_1d(y if given_labels else model.predict(X))
+    check_consistent_length(X, labels)
     seed = int(check_random(random_state).randint(2**31 - 1))
     train, held = _parts(labels, seed)
     X_train, y_train, X_held, y_held = rows_of(X, train), labels[train], rows_of(X, held), labels[held]
     given = _learned(model, X_train, y_train) if given_labels else model
-    given_accuracy = float(np.mean(given.predict(X_held) == y_held))
+    given_right = given.predict(X_held) == y_held
 
-    judge = _Choice(model, X_train, y_train, max_loss, seed, refit=given_labels)
-    small = AutoPrototypes(max_bytes=max_bytes, random_state=seed)._fit(X_train, y_train, choice=judge)
-    small_accuracy = float(np.mean(small.predict(X_held) == y_held))
+    choice = _Choice(model, X_train, y_train, max_loss, refit=given_labels)
+    small = AutoPrototypes(max_bytes=max_bytes, random_state=seed)._fit(X_train, y_train, choice=choice)
+    small_right = small.predict(X_held) == y_held
+    loss, error = paired_loss(given_right, small_right)
+    within = max_loss is None or loss <= max_loss + error
     times = microseconds_a_row([given, small], X_held)
     sides = (
-        Side(f"given: {_name(model)}", given_accuracy, _pickled(model), times[0]),
-        Side(f"small: {small.n_numbers_} numbers", small_accuracy, small.size_bytes_, times[1]),
+        Side(f"given: {_name(model)}", float(given_right.mean()), _bytes_of(model), times[0]),
+        Side(f"small: {small.n_numbers_} numbers", float(small_right.mean()), small.size_bytes_, times[1]),
     )
+    told = _difference(sides, len(held), loss, error, given_labels)
+    if not within:
+        told = (
+            f"No prototype model within {100 * (max_loss or 0):g} points of the given model was found, "
+            f"the noise of the held-out rows included. {told}"
+        )
     kept = small
     small = AutoPrototypes(max_bytes=max_bytes, random_state=seed)._refit(kept, X, labels)
     if max_bytes is not None and small.size_bytes_ > max_bytes:
         small = kept
-    small.compression_ = Compression(*sides, len(held), judge.within, _verdict(sides, len(held), judge, given_labels))
+    small.compression_ = Compression(*sides, within, told)
     if verbose:
         print(small.compression_)
-    if not judge.within:
-        warnings.warn(small.compression_.verdict, stacklevel=2)
+    if not within:
+        warnings.warn(told, stacklevel=2)
     return Pipeline([*steps, ("prototypes", small)]) if steps else small
 
 
@@ -161,45 +179,67 @@ def rows_of_neighbours(model: Any) -> tuple[list[tuple[str, Any]], Any, Any, np.
         raise ValueError(
             f"{_name(model)} does not hold the rows that it learned from; pass X, and y where the labels are known."
         )
+    if hasattr(last, "feature_names_in_"):
+        rows = _frame(rows, last.feature_names_in_)
     return steps, last, rows, last.classes_[codes]
 
 
-class _Choice:
-    """Chooses among the entries of a race by the given model's accuracy in the same cross-validation."""
+def _frame(rows: np.ndarray, names: np.ndarray) -> Any:
+    """Rows as a data frame, of pandas or polars as it is there: the model learned its names from one of these."""
+    try:
+        import pandas
+    except ImportError:
+        import polars
 
-    def __init__(self, model: Any, X: Any, y: np.ndarray, max_loss: float | None, seed: int, *, refit: bool) -> None:
-        self.model, self.X, self.y, self.max_loss, self.seed, self.refit = model, X, y, max_loss, seed, refit
-        self.within = True
-        self.wanted: float | None = None
+        return polars.DataFrame(rows, schema=list(names))
+    return pandas.DataFrame(rows, columns=names)
+
+
+def _check_model(model: Any) -> None:
+    """Refuse what is no fitted classifier of rows."""
+    name = _name(model)
+    if not callable(getattr(model, "predict", None)) or (isinstance(model, BaseEstimator) and not is_classifier(model)):
+        raise TypeError(f"compress replaces a classifier by prototypes, and {name} is none; pass a fitted classifier.")
+    if not isinstance(model, BaseEstimator):
+        return
+    check_is_fitted(model)
+    last = model.steps[-1][1] if isinstance(model, Pipeline) else model
+    if get_tags(last).input_tags.pairwise:
+        raise ValueError(f"{name} takes distances or a kernel in place of rows; pass a classifier that takes rows.")
+    if isinstance(getattr(last, "classes_", None), list):
+        raise ValueError(f"{name} gives several labels to a row; pass a classifier for one of them.")
+
+
+def paired_loss(given_right: np.ndarray, small_right: np.ndarray) -> tuple[float, float]:
+    """The accuracy that the small model loses, and the standard error of this difference between paired rows."""
+    lost = given_right.astype(float) - small_right
+    # One row that the two sides decide otherwise is one standard error, however the root rounds.
+    return float(lost.mean()), float(np.sqrt(lost.var() / max(len(lost) - 1, 1)) + 1e-9)
+
+
+class _Choice:
+    """Chooses among the entries of a race by what each loses to the given model in the same folds."""
+
+    def __init__(self, model: Any, X: Any, y: np.ndarray, max_loss: float | None, *, refit: bool) -> None:
+        self.model, self.X, self.y, self.max_loss, self.refit = model, X, y, max_loss, refit
 
     def __call__(self, entries: list[Entry], problem: Problem, most_numbers: float) -> dict[int, int]:
-        if self.max_loss is None:
-            return choose(entries, 3, lambda P: problem.loss(P, entries[0].rows), most_numbers)
         rows = entries[0].rows
-        own = problem.y[rows]
-        right = self._given_right(rows)
-        self.wanted = float(right.mean()) - self.max_loss
-        accuracy = [float((entry.log_proba.argmax(axis=1) == own).mean()) for entry in entries]
-        enough = [j for j, one in enumerate(entries) if accuracy[j] >= self.wanted and one.numbers <= most_numbers]
-        if enough:
-            return {min(enough, key=lambda j: entries[j].numbers): 1}
-        several = choose(entries, 3, lambda P: problem.loss(P, rows), most_numbers)
-        mean = sum(share * np.exp(entries[j].log_proba) for j, share in several.items())
-        self.within = bool((mean.argmax(axis=1) == own).mean() >= self.wanted)
-        return several
+        if self.max_loss is not None:
+            given_right = np.concatenate([self._given_right(fold) for fold in entries[0].folds])
+            for j in sorted(range(len(entries)), key=lambda j: entries[j].numbers):
+                small_right = entries[j].log_proba.argmax(axis=1) == problem.y[rows]
+                # The smallest of many that seem to be good enough is there by luck: the noise counts against it.
+                if entries[j].numbers <= most_numbers and sum(paired_loss(given_right, small_right)) <= self.max_loss:
+                    return {j: 1}
+        return choose(entries, 3, lambda P: problem.loss(P, rows), most_numbers)
 
-    def _given_right(self, rows: np.ndarray) -> np.ndarray:
-        """Which rows the given model has right, each time after learning from the other folds."""
-        part, y = rows_of(self.X, rows), self.y[rows]
-        if not self.refit:
-            return self.model.predict(part) == y
-        try:
-            cv = StratifiedKFold(3, shuffle=True, random_state=self.seed)
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                return cross_val_predict(clone(self.model), part, y, cv=cv) == y
-        except (TypeError, AttributeError):
-            return self.model.predict(part) == y
+    def _given_right(self, fold: Fold) -> np.ndarray:
+        """Which rows of a fold the given model has right, after learning from the others."""
+        model = self.model
+        if self.refit:
+            model = _learned(model, rows_of(self.X, fold.train), self.y[fold.train])
+        return model.predict(rows_of(self.X, fold.test)) == self.y[fold.test]
 
 
 def _parts(labels: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -221,6 +261,19 @@ def _learned(model: Any, X: Any, y: np.ndarray) -> Any:
         return model
 
 
+def _bytes_of(model: Any) -> int:
+    """Of prototypes and what prepares their columns 4 bytes a number, of all else what pickle writes; 0 if unknown."""
+    if isinstance(model, Pipeline):
+        return sum(_bytes_of(step) for _, step in model.steps)
+    if hasattr(model, "n_numbers_"):
+        return BYTES * model.n_numbers_
+    if isinstance(model, Preparation):
+        return BYTES * prepared_numbers(Pipeline([("prepare", model)]))
+    if isinstance(model, NearestPrototypeMixin):
+        return BYTES * classifier_numbers(model)
+    return _pickled(model)
+
+
 def _pickled(model: Any) -> int:
     try:
         return len(pickle.dumps(model))
@@ -232,22 +285,16 @@ def _name(model: Any) -> str:
     return type(model.steps[-1][1] if isinstance(model, Pipeline) else model).__name__
 
 
-def _verdict(sides: tuple[Side, Side], n_rows: int, judge: _Choice, given_labels: bool) -> str:
+def _difference(sides: tuple[Side, Side], n_rows: int, loss: float, error: float, given_labels: bool) -> str:
+    """The two sides in a sentence."""
     given, small = sides
-    points = 100 * (small.accuracy - given.accuracy)
-    error = 100 * np.sqrt(max(given.accuracy * (1 - given.accuracy), 1 / n_rows) / n_rows)
-    figures = f"({points:+.1f} points, standard error {error:.1f})"
+    figures = f"({100 * (small.accuracy - given.accuracy):+.1f} points, standard error {100 * error:.1f})"
     if not given_labels:
-        told = f"Agrees with the given model on {100 * small.accuracy:.1f} % of {n_rows} held-out rows"
-    elif abs(points) <= error:
+        agreement = f"{100 * small.accuracy:.1f} % of {n_rows} held-out rows (standard error {100 * error:.1f})"
+        told = f"Agrees with the given model on {agreement}"
+    elif abs(loss) <= error:
         told = f"As accurate as the given model within the noise of {n_rows} held-out rows {figures}"
     else:
-        more = "More" if points > 0 else "LESS"
+        more = "LESS" if loss > 0 else "More"
         told = f"{more} accurate than the given model on {n_rows} held-out rows {figures}"
-    size = f", in {small.n_bytes} bytes where it takes {given.n_bytes}." if given.n_bytes else "."
-    if judge.within:
-        return told + size
-    return (
-        f"No prototype model within {100 * (judge.max_loss or 0):g} points of the given model was found; the best is "
-        f"kept. {told}{size}"
-    )
+    return told + (f", in {small.n_bytes} bytes where it takes {given.n_bytes}." if given.n_bytes else ".")

@@ -9,11 +9,12 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed, parallel_config
+from joblib import effective_n_jobs, parallel_config
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline
 
@@ -43,16 +44,18 @@ class Fold:
 class Entry:
     """A candidate with a number of prototypes a class, and what is known of it.
 
+    folds : that it was judged by
     log_proba : of the rows that it was judged by, at its temperature
-    rows : which rows these are
+    rows : which rows these are, one fold after the other
     loss, spread : mean log loss of these rows and its standard error
     numbers : that the set stores, with its preparation
     fitted : the pipeline of the first fold
-    n_folds, complete : how many folds it was judged by, and whether these were all
+    complete : whether these folds were all
     """
 
     candidate: Candidate
     count: int
+    folds: Sequence[Fold]
     log_proba: np.ndarray
     rows: np.ndarray
     temperature: float
@@ -61,7 +64,6 @@ class Entry:
     numbers: int
     seconds: float
     fitted: Pipeline
-    n_folds: int
     complete: bool = True
 
 
@@ -145,16 +147,12 @@ class Race:
         """The whole race; what is known so far stays where it ends early."""
         candidates = list(candidates)
         with one_blas_thread():
-            self._fit_all([(candidate, counts[0], 0) for candidate in candidates])
-            leading = [entry for candidate in candidates if (entry := self._entry(candidate, counts[0], (0,)))]
-            for entry in leading:
-                entry.complete = len(self.folds) == 1
-                self.entries[entry.candidate.name, counts[0]] = entry
-            leading.sort(key=lambda entry: entry.loss)
-            going_on = [entry.candidate for entry in leading[:FIRST]]
+            self._fit_all([(candidate, counts[0], 0) for candidate in candidates], n_folds=1)
+            leading = sorted(self.entries.values(), key=lambda entry: entry.loss)[:FIRST]
+            going_on = [entry.candidate for entry in leading]
             self._fit_all([(c, counts[0], f) for f in range(1, len(self.folds)) for c in going_on])
-            ranked = [entry for candidate in going_on if (entry := self._complete(candidate, counts[0]))]
-            ranked.sort(key=lambda entry: entry.loss)
+            found = [self.entries[candidate.name, counts[0]] for candidate in going_on]
+            ranked = sorted((entry for entry in found if entry.complete), key=lambda entry: entry.loss)
             self.grow([entry.candidate for entry in ranked[:GROW]], counts[1:])
 
     def grow(self, candidates: Sequence[Candidate], counts: Sequence[int]) -> None:
@@ -162,40 +160,58 @@ class Race:
         going = list(candidates)
         for count in counts:
             going = [one for one in going if self._fits_in(one, count)]
+            before = {one.name: self._least_loss(one) for one in going}
             self._fit_all([(one, count, f) for one in going for f in range(len(self.folds))])
-            still = []
-            for one in going:
-                before = min((e.loss for (name, _), e in self.entries.items() if name == one.name), default=np.inf)
-                now = self._complete(one, count)
-                if now is not None and now.loss < before:
-                    still.append(one)
-            going = still
+            going = [one for one in going if self._least_loss(one) < before[one.name]]
             if not going or self.problem.budget.over:
                 return
+
+    def _least_loss(self, candidate: Candidate) -> float:
+        return min((entry.loss for (name, _), entry in self.entries.items() if name == candidate.name), default=np.inf)
 
     def _fits_in(self, candidate: Candidate, count: int) -> bool:
         n_rows = len(self.folds[0].train)
         if count > 1 and 2 * count * self.problem.n_classes > n_rows:
             return False
-        steps, Z, _ = self._prepare(candidate.preparation, 0)
-        learned = candidate.numbers(count * self.problem.n_classes, Z.shape[1])
+        learned, numbers = self._numbers(candidate, count)
         work = (_SOFT_WORK if candidate.soft else 1.0) * learned * n_rows
         most_work = self.most_work if count > 1 else MOST_WORK
-        return learned + prepared_numbers(steps) + 1 <= self.problem.budget.numbers and work <= most_work
+        return numbers <= self.problem.budget.numbers and work <= most_work
 
-    def _fit_all(self, jobs: Sequence[tuple[Candidate, int, int]]) -> None:
-        """Fit what is not known yet, in threads that share what they prepare."""
+    def _numbers(self, candidate: Candidate, count: int) -> tuple[int, int]:
+        """Numbers that a candidate learns, and that its set stores."""
+        steps, Z, _ = self._prepare(candidate.preparation, 0)
+        learned = candidate.numbers(count * self.problem.n_classes, Z.shape[1])
+        return learned, learned + prepared_numbers(steps) + 1
+
+    def least_numbers(self, candidates: Iterable[Candidate]) -> int:
+        """Numbers that the smallest set stores."""
+        return min(self._numbers(candidate, 1)[1] for candidate in candidates)
+
+    def _fit_all(self, jobs: Sequence[tuple[Candidate, int, int]], n_folds: int | None = None) -> None:
+        """Fit what is not known yet, in threads that share what they prepare; judge each candidate by its last fold.
+
+        n_folds : that judge a candidate; None for all
+        """
         new = [job for job in jobs if (job[0].name, *job[1:]) not in self._fits]
         for candidate, count, fold in new:
             # Preparations and starts first: several candidates share them.
             if not (self._fits and self.problem.budget.over):
                 self._start(candidate.preparation, count, fold)
-        if self.n_jobs in (None, 1):
-            for job in new:
-                self._fit(*job)
-        else:
-            with parallel_config("threading"):
-                Parallel(n_jobs=self.n_jobs)(delayed(self._fit)(*job) for job in new)
+        with parallel_config("threading"):
+            threads = effective_n_jobs(self.n_jobs)
+        with ThreadPoolExecutor(threads) as pool:
+            done = (pool.map if threads > 1 else map)(lambda job: self._fit(*job), new)
+            try:
+                # This thread judges and tells, in the order of the candidates.
+                for (candidate, count, fold), _ in zip(new, done, strict=True):
+                    if fold == (n_folds or len(self.folds)) - 1:
+                        self._judge(candidate, count, fold + 1)
+            except BaseException:
+                # Fits that have begun end with their next iteration.
+                self.problem.budget.ended = "Ctrl-C"
+                pool.shutdown(cancel_futures=True)
+                raise
 
     def _prepare(self, name: str, fold: int) -> tuple[Pipeline, np.ndarray, np.ndarray]:
         if (name, fold) not in self._prepared:
@@ -233,12 +249,14 @@ class Race:
         numbers = numbers_of(pipeline)
         self._fits[key] = log_proba, pipeline, numbers, time.monotonic() - begin
 
-    def _entry(self, candidate: Candidate, count: int, folds: Sequence[int]) -> Entry | None:
-        fits = (self._fits.get((candidate.name, count, fold)) for fold in folds)
+    def _judge(self, candidate: Candidate, count: int, n_folds: int) -> None:
+        """Note and tell what a candidate is worth by its first folds, where it could learn them all."""
+        fits = (self._fits.get((candidate.name, count, fold)) for fold in range(n_folds))
         found = [fit for fit in fits if fit is not None]
-        if len(found) < len(folds):
-            return None
-        rows = np.concatenate([self.folds[fold].test for fold in folds])
+        if len(found) < n_folds:
+            return
+        folds = self.folds[:n_folds]
+        rows = np.concatenate([fold.test for fold in folds])
         log_proba = np.concatenate([one[0] for one in found])
         weight = self.problem.judged_weight
         weight = None if weight is None else weight[rows]
@@ -248,16 +266,22 @@ class Race:
         loss = self.problem.loss(log_proba, rows)
         spread = float(losses.std() / np.sqrt(max(len(rows), 1)))
         numbers, seconds = max(one[2] for one in found), sum(one[3] for one in found)
-        return Entry(
-            candidate, count, log_proba, rows, temperature, loss, spread, numbers, seconds, found[0][1], len(folds)
+        entry = Entry(
+            candidate,
+            count,
+            folds,
+            log_proba,
+            rows,
+            temperature,
+            loss,
+            spread,
+            numbers,
+            seconds,
+            found[0][1],
+            complete=n_folds == len(self.folds),
         )
-
-    def _complete(self, candidate: Candidate, count: int) -> Entry | None:
-        entry = self._entry(candidate, count, range(len(self.folds)))
-        if entry is not None:
-            self.entries[candidate.name, count] = entry
-            self.tell(entry)
-        return entry
+        self.entries[candidate.name, count] = entry
+        self.tell(entry)
 
 
 def start_of(Z: np.ndarray, codes: np.ndarray, count: int, seed: int) -> tuple[np.ndarray, np.ndarray, float]:
@@ -288,8 +312,7 @@ def fit_set(
     classifier.set_params(
         n_prototypes=count, init=(positions, labels), class_weight=problem.class_weight, random_state=problem.seed
     )
-    if problem.budget.deadline is not None:
-        classifier.set_params(callback=problem.budget.stops)
+    classifier.set_params(callback=problem.budget.stops)
     weight = None if problem.weight is None else problem.weight[rows]
     with warnings.catch_warnings():
         # A candidate that ends before it converged is judged by its rows all the same.
@@ -306,7 +329,7 @@ def set_log_proba(classifier: Any, Z: np.ndarray, classes: np.ndarray, soft: boo
     """
     if soft:
         codes = np.searchsorted(classifier.classes_, classifier.prototype_labels_)
-        order = np.argsort(codes, kind="stable")
+        order = classifier._class_order()
         _, slope = classifier._link_and_slope()
         found = class_log_sums(-slope * classifier.transform(Z)[:, order], codes[order])
         found -= found.max(axis=1, keepdims=True)
@@ -328,10 +351,14 @@ def class_log_sums(exponents: np.ndarray, codes: np.ndarray) -> np.ndarray:
 
 def numbers_of(pipeline: Pipeline) -> int:
     """Numbers that a fitted set stores: prototypes, metric, preparation and temperature."""
-    classifier = pipeline[-1]
+    return classifier_numbers(pipeline[-1]) + prepared_numbers(pipeline[:-1])
+
+
+def classifier_numbers(classifier: Any) -> int:
+    """The same without the preparation."""
     metric = [getattr(classifier, name, None) for name in ("relevances_", "omega_")]
     learned = sum(np.size(part) for part in metric if part is not None)
-    return classifier.prototypes_.size + (learned or 1) + prepared_numbers(pipeline[:-1]) + 1
+    return classifier.prototypes_.size + (learned or 1) + 1
 
 
 def refitted(candidate: Candidate, count: int, problem: Problem) -> Pipeline:

@@ -53,10 +53,17 @@ class Search:
                 self._grow_on_all(whole, judged(race))
         except KeyboardInterrupt:
             self.problem.budget.ended = "Ctrl-C"
-            if not judged(race):
+            if not race.entries:
                 raise
-        found = judged(whole) if whole is not None else []
-        return found or judged(race)
+        found = (judged(whole) if whole is not None else []) or judged(race)
+        least = BYTES * race.least_numbers(self.candidates)
+        if not found and least > BYTES * self.problem.budget.numbers:
+            raise ValueError(
+                f"No candidate can learn this table within max_bytes; raise max_bytes to at least {least}."
+            )
+        if not found:
+            raise ValueError("No candidate can learn this table; give every class at least two rows.")
+        return found
 
     def _race(self, folds: Sequence[Fold], most_work: float = MOST_WORK) -> Race:
         return Race(self.problem, folds, n_jobs=self.n_jobs, tell=self.tell, most_work=most_work)
@@ -77,7 +84,7 @@ class Search:
 
     @staticmethod
     def _grow_on_all(whole: Race, entries: list[Entry]) -> None:
-        """What is made for large numbers, and the leading candidates from the number on that the race gave them."""
+        """Try larger numbers of prototypes on all rows, for the candidates made for them and for those that lead."""
         whole.grow(GROWING, LARGE_COUNTS)
         best: dict[str, Entry] = {}
         for entry in sorted(entries, key=lambda one: one.loss):
@@ -122,26 +129,29 @@ def row_of(entry: Entry, problem: Problem) -> dict[str, Any]:
         "numbers": entry.numbers,
         "bytes": BYTES * entry.numbers,
         "seconds": entry.seconds,
-        "folds": entry.n_folds,
+        "folds": len(entry.folds),
     }
 
 
-class Told:
+class Reporter:
     """Tells the user of each candidate that was judged, and ends the race where the user's callback says so."""
 
     def __init__(self, verbose: int, callback: Callable[[dict[str, Any]], Any] | None, problem: Problem) -> None:
         self.verbose, self.callback, self.problem = verbose, callback, problem
-        self.best = np.inf
+        self.best: dict[int, float] = {}
 
     def __call__(self, entry: Entry) -> None:
         """Print a line where the user wants lines, and ask the callback."""
         if self.problem.budget.ended:
             return
         row = row_of(entry, self.problem)
+        # The loss on one fold says nothing beside the loss on all.
+        best = self.best.get(len(entry.folds), np.inf)
         if self.verbose:
             figures = f"accuracy {row['accuracy']:.3f}, loss {entry.loss:.4f}, {entry.numbers} numbers"
-            best = " (best so far)" if entry.loss < self.best else ""
-            print(f"{row['candidate']}, {entry.count} a class: {figures}, {entry.seconds:.1f} s{best}", flush=True)
-        self.best = min(self.best, entry.loss)
+            folds = "" if entry.complete else ", on the first fold"
+            told = f"{row['candidate']}, {entry.count} a class{folds}: {figures}, {entry.seconds:.1f} s"
+            print(told + (" (best so far)" if entry.loss < best else ""), flush=True)
+        self.best[len(entry.folds)] = min(best, entry.loss)
         if self.callback is not None and self.callback(row):
             self.problem.budget.ended = "callback"

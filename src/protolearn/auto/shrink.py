@@ -15,12 +15,12 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import check_array
 
 from protolearn.core.parameters import check_choice, check_count, check_number, check_random
-from protolearn.estimators.columns import ColumnChoice
 from protolearn.export.fixed_point import FixedPointModel, fixed_point_model
 from protolearn.export.folding import plain_model
 from protolearn.export.plain import PlainModel
 from protolearn.export.size import index_bytes, model_size
 from protolearn.metrics.omega import Omega
+from protolearn.tables.choice import ColumnChoice
 
 _ITEM = {"float32": 4, "int16": 2, "int8": 1}
 # What shares of the budget a map may take beside its prototypes, and what shares of the columns are tried.
@@ -247,7 +247,7 @@ def _fitted(
             classifier.set_params(n_components=plan.rank)
         else:
             given = parameters["metric"]
-            like = given if isinstance(given, Omega) else Omega()
+            like = given if hasattr(given, "n_components") else Omega()
             classifier.set_params(metric=replace(like, n_components=plan.rank, scope="global", start_at=None))
     elif "metric" in parameters and not isinstance(parameters["metric"], str):
         classifier.set_params(metric="euclidean")

@@ -10,7 +10,7 @@ from scipy.optimize import brentq
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from protolearn.core.parameters import check_count
+from protolearn.core.parameters import check_count, stores_parameters
 
 
 def vc_dimension(n_prototypes: int, n_features: int) -> float:
@@ -92,12 +92,10 @@ class StructuralRiskSelector(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
     classes_, n_features_in_ : as everywhere in scikit-learn
     """
 
+    @stores_parameters
     def __init__(
         self, estimator: Any = None, n_prototypes: Sequence[int] = (1, 2, 3, 4, 8, 16), penalty_weight: float = 1.0
-    ) -> None:
-        self.estimator = estimator
-        self.n_prototypes = n_prototypes
-        self.penalty_weight = penalty_weight
+    ) -> None: ...
 
     def fit(self, X: Any, y: Any) -> StructuralRiskSelector:
         """Fit all candidates and choose.

@@ -29,7 +29,10 @@ def add(commands: argparse._SubParsersAction) -> None:
     command.add_argument("train", metavar="TRAIN", help="CSV, TSV, Parquet, ARFF, libsvm or npz, also .gz; - for stdin")
     command.add_argument("--target", metavar="COLUMN", help="the column with the classes (libsvm and npz know theirs)")
     command.add_argument(
-        "--methods", nargs="+", metavar="NAME", help="such as logm gmlvq 1-nn svm (default: all of them)"
+        "--methods",
+        nargs="+",
+        metavar="NAME",
+        help="such as logm gmlvq 1-nn svm, or with commas (default: all of them)",
     )
     command.add_argument("--folds", type=int, default=10, metavar="N", help="of the cross-validation (default 10)")
     command.add_argument(
@@ -63,7 +66,8 @@ def run(options: argparse.Namespace) -> int:
     from protolearn.tables import Preparation
 
     try:
-        methods = chosen_methods(options.methods)
+        # Commas between the names do no harm.
+        methods = chosen_methods([name for text in options.methods or [] for name in text.split(",") if name])
     except ValueError as error:
         raise UsageError(str(error)) from None
     if options.folds < 2 or options.jobs < 1:
@@ -73,11 +77,11 @@ def run(options: argparse.Namespace) -> int:
     path = options.out / "rows.csv"
     if path.exists() and not options.resume:
         raise UsageError(f"{path} holds rows of a run before; add --resume to go on, or choose another --out.")
-    told: list[str] = []
-    frame = read(options.train, options, tell=told.append)
+    remarks: list[Any] = []
+    frame = read(options.train, options, tell=remarks.append)
     X, y = split_target(frame, options.target, options.train, options.drop)
     X, left_out = without_identifiers(X, options.keep, options.train)
-    for sentence in [*told, *left_out]:
+    for sentence in [*(remark for remark in remarks if remark.column in X.columns), *left_out]:
         print(sentence, flush=True)
     check_classes(y, options.target or "target", options.train)
     shown = _Rows(len(methods) * options.folds)

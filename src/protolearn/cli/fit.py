@@ -16,7 +16,7 @@ from protolearn.cli import JobError, UsageError
 from protolearn.cli.console import Progress, emphasised, note, notes, table, wrapped
 from protolearn.cli.inputs import add_reading, check_folder
 from protolearn.cli.methods import AUTOMATIC, METHODS
-from protolearn.cli.training import Automatic, Data, Named
+from protolearn.cli.training import Automatic, Data, Named, remember_spelling
 
 if TYPE_CHECKING:
     import numpy as np
@@ -74,6 +74,12 @@ def add(commands: argparse._SubParsersAction) -> None:
     command.add_argument("--report", metavar="FILE", help="also write an HTML report")
     command.add_argument(
         "--id", metavar="COLUMN", help="the column that names the rows, for the report; not learned from"
+    )
+    command.add_argument(
+        "--finding",
+        metavar="CLASS",
+        help="the class that sensitivity and specificity are about, for the report (default: of two classes the one "
+        "that is clearly rarer)",
     )
     command.add_argument(
         "--labels",
@@ -159,10 +165,12 @@ def run(options: argparse.Namespace) -> int:
     options.method = check_method(options.method)
     learner = Automatic(options) if options.method is None else Named(options)
     data = Data(options, learner.preparation)
+    finding = _finding(options.finding, data.y)
     print(wrapped(data.described()), *map(wrapped, data.told), sep="\n", flush=True)
     begin = time.monotonic()
     with notes():
         interrupted = learner.learn(data)
+        remember_spelling(learner.model, data.spelled)
         _save(learner.model, options.out)
     seconds = time.monotonic() - begin
     with notes():
@@ -170,7 +178,7 @@ def run(options: argparse.Namespace) -> int:
             print(f"Interrupted: what was learned until then is in {options.out}.")
             return 1
         size = Path(options.out).stat().st_size / 1024
-        print(f"The model, learned in {seconds:.0f} s: {options.out} ({size:.0f} KB)\n", flush=True)
+        print(f"The model, learned in {seconds:.0f} s: {options.out} ({size:.0f} KB)")
         try:
             comparison = _Comparison(data, learner, seconds)
         except KeyboardInterrupt:
@@ -180,7 +188,7 @@ def run(options: argparse.Namespace) -> int:
         for sentence in comparison.on_classes():
             print(wrapped(sentence))
         if options.report is not None:
-            _write_report(data, learner, comparison, options.report)
+            _write_report(data, learner, comparison, options.report, finding)
             print(f"The report: {options.report}")
     print("\n" + emphasised(wrapped(comparison.verdict)))
     return 0
@@ -200,6 +208,8 @@ class _Comparison:
         self.lines: list[Line] = []
         self.y = data.y_test
         rows = data.X_test
+        names = ", ".join(one.name for one in references.REFERENCES[1:])
+        print(wrapped(f"To compare with it, others learn now: {names}.") + "\n", flush=True)
         with Progress("references", total=len(references.REFERENCES) + 1) as progress:
             found = references.learned(Z, data.y, seconds=seconds, balanced=self.balanced, seed=seed)
             learned = []
@@ -279,7 +289,17 @@ def _save(model: Any, path: str) -> None:
     save(model, path)
 
 
-def _write_report(data: Data, learner: Automatic | Named, comparison: _Comparison, path: str) -> None:
+def _finding(name: str | None, y: np.ndarray) -> Any:
+    """The class of that name, None where none is named."""
+    if name is None:
+        return None
+    found = [label for label in dict.fromkeys(y.tolist()) if str(label) == name]
+    if not found:
+        raise UsageError(f"--finding {name}: no row to learn from is of that class.")
+    return found[0]
+
+
+def _write_report(data: Data, learner: Automatic | Named, comparison: _Comparison, path: str, finding: Any) -> None:
     try:
         from protolearn.report.report import write_report
     except ImportError as error:
@@ -295,6 +315,7 @@ def _write_report(data: Data, learner: Automatic | Named, comparison: _Compariso
         verdict=comparison.verdict,
         tradeoff=[asdict(point) for point in learner.tradeoff] or None,
         source=_source(data),
+        finding=finding,
     )
 
 
@@ -312,6 +333,7 @@ def _source(data: Data) -> Any:
         data=Path(options.train).name.split(".")[0] if options.train != "-" else "",
         date=time.strftime("%-d %B %Y"),
         command=shlex.join(["protolearn", *options.given]),
+        model_file=options.out,
         train_rows=data.rows,
         test_rows=data.test_rows,
         row_name="row" if options.id is None else options.id,

@@ -57,10 +57,11 @@ def frame_for(model: Any, path: str, options: argparse.Namespace) -> Any:
 
     first = first_step(model)
     names = [str(name) for name in getattr(first, "feature_names_in_", [])]
-    texts = []
+    texts, spelled = [], None
     if isinstance(first, Preparation):
         texts = [name for name, number in zip(first.column_names(), first.is_number_, strict=True) if not number]
-    return read(path, options, texts=texts, columns=names)
+        spelled = first.spelled
+    return read(path, options, texts=texts, columns=names, spelled=spelled)
 
 
 def rows_for(model: Any, path: str, options: argparse.Namespace) -> Any:
@@ -186,14 +187,20 @@ def renamed_classes(y: Any, names: list[str], target: str, name: str) -> Any:
 
 
 def without_identifiers(features: Any, keep: list[str], name: str) -> tuple[Any, list[str]]:
-    """The columns that do not number or name the rows, and a sentence about each of the others."""
-    from protolearn.tables.kinds import identifiers
+    """The columns that hold something and do not number or name the rows; a sentence about each of the others.
+
+    Also a sentence about each column that may do so and is kept.
+    """
+    from protolearn.tables.kinds import identifiers, possible_identifiers
 
     for column in keep:
         if column not in features.columns:
             raise UsageError(f"{name} has no column {column} to keep; it has {_listed(features.columns)}.")
     found = {column: why for column, why in identifiers(features).items() if column not in keep}
-    if len(found) == features.width:
+    empty = [one.name for one in features if one.null_count() == features.height and one.name not in keep]
+    if len(empty) == features.width:
+        raise UsageError(f"{name} has nothing to learn from: every column beside the target is empty.")
+    if len(found) + len(empty) == features.width:
         raise UsageError(
             f"{name} has nothing to learn from but what looks like an identifier: {_listed(list(found))}; learn from "
             "it all the same by --keep."
@@ -202,7 +209,14 @@ def without_identifiers(features: Any, keep: list[str], name: str) -> tuple[Any,
         f"{column} is left out as an identifier: {why} (--keep {column} learns from it)."
         for column, why in found.items()
     ]
-    return features.drop(list(found)), told
+    told += [f"{column} is left out: it is empty in every row." for column in empty]
+    features = features.drop([*found, *empty])
+    told += [
+        f"{column} may be an identifier: {why} (--drop {column} leaves it out)."
+        for column, why in possible_identifiers(features).items()
+        if column not in keep
+    ]
+    return features, told
 
 
 def check_classes(y: Any, target: str, name: str) -> None:

@@ -23,14 +23,16 @@ from threadpoolctl import threadpool_limits
 from protolearn.auto.search import stratified_part
 from protolearn.compare.methods import NEIGHBOURS
 
-# A reference learns from all rows of a table up to this size; of larger ones a part says how long all would take.
-SMALL, PILOT = 3000, 1000
+# Of larger tables so many rows say how long all would take.
+PILOT = 1000
 # Seconds that a reference may always take, and the share of the learning's that it may take beyond them.
-ALWAYS, SHARE = 5.0, 1 / 3
+ALWAYS, SHARE = 2.0, 1 / 3
 # Rows that the references are tested on at least, where the table is large, and at most.
 FEWEST_TESTED, MOST_TESTED = 1000, 10_000
-# Where a setting is chosen: folds, and rows at most. A grid costs a multiple of a single fit.
-_FOLDS, _TUNING_ROWS = 3, 3000
+# Where a setting is chosen: folds, rows at most and at least. A grid costs a multiple of a single fit.
+_FOLDS, _TUNING_ROWS, _FEWEST_TUNING_ROWS = 3, 3000, 300
+# Boosting of many classes and columns takes long however few the rows: it gets fewer iterations first, then fewer rows.
+_ITERATIONS, _FEWEST_ITERATIONS, _BOOSTED_ROWS = 100, 5, 3000
 
 
 @dataclass(frozen=True)
@@ -100,7 +102,7 @@ REFERENCES = (
 def learned(
     Z: np.ndarray, y: np.ndarray, *, seconds: float, balanced: bool = False, seed: int = 0
 ) -> Iterator[Learned]:
-    """The references one after the other, each learned in about a third of some seconds, or in five.
+    """The references one after the other, each tuned and learned in about a third of some seconds, or in two.
 
     Parameters
     ----------
@@ -120,21 +122,59 @@ def learned(
 def _learned(reference: Reference, Z: np.ndarray, y: np.ndarray, budget: float, balanced: bool, seed: int) -> Learned:
     random = np.random.RandomState(seed)
     codes = np.unique(y, return_inverse=True)[1]
-    part = stratified_part(codes, _TUNING_ROWS, random)
-    model = _tuned(reference, Z[part], y[part], balanced, seed)
-    if reference in (MAJORITY, NEIGHBOUR) or len(y) <= SMALL:
-        # k-NN learns nothing, and classifies by all rows.
-        part = np.arange(len(y))
+    if isinstance(reference.make(balanced, seed), HistGradientBoostingClassifier):
+        model, part = _boosted(reference.make(balanced, seed), Z, y, budget, random)
     else:
-        pilot = stratified_part(codes, PILOT, random)
-        begin = time.monotonic()
-        model.fit(Z[pilot], y[pilot])
-        growth = 0.5 * budget / max(time.monotonic() - begin, 1e-6)
-        n_rows = int(min(len(y), max(growth ** (1 / reference.power), 1.0) * PILOT))
-        part = stratified_part(codes, n_rows, random)
-    model.fit(Z[part], y[part])
+        tuning, rows = _TUNING_ROWS, len(y)
+        # k-NN learns nothing, and classifies by all rows.
+        if reference not in (MAJORITY, NEIGHBOUR):
+            tuning, rows = _within(reference, Z, y, budget, balanced, seed)
+        part = stratified_part(codes, tuning, random)
+        model = _tuned(reference, Z[part], y[part], balanced, seed)
+        part = stratified_part(codes, rows, random)
+        model.fit(Z[part], y[part])
     told = "" if len(part) == len(y) else f" on {len(part)} rows"
     return Learned(model, _described(reference, model, len(y)) + told, _numbers(model, Z.shape[1]))
+
+
+def _within(
+    reference: Reference, Z: np.ndarray, y: np.ndarray, budget: float, balanced: bool, seed: int
+) -> tuple[int, int]:
+    """From how many rows a setting is chosen, and from how many a reference learns, in so many seconds."""
+    pilot = stratified_part(np.unique(y, return_inverse=True)[1], PILOT, np.random.RandomState(seed))
+    begin = time.monotonic()
+    reference.make(balanced, seed).fit(Z[pilot], y[pilot])
+    once = max(time.monotonic() - begin, 1e-6)
+
+    def rows(seconds: float) -> int:
+        return int((seconds / once) ** (1 / reference.power) * len(pilot))
+
+    # Half for the last fit, a quarter for the fits of the grid, the rest for their predictions and the pilot.
+    fits = _FOLDS * max(len(next(iter(reference.grid.values()), ())), 1)
+    tuning = rows(budget / 4 / fits) * _FOLDS // (_FOLDS - 1)
+    return max(min(tuning, _TUNING_ROWS), _FEWEST_TUNING_ROWS), max(min(rows(budget / 2), len(y)), PILOT)
+
+
+def _boosted(
+    model: Any, Z: np.ndarray, y: np.ndarray, budget: float, random: np.random.RandomState
+) -> tuple[Any, np.ndarray]:
+    """Boosting that has learned for about so many seconds, and the rows that it has learned from."""
+    codes = np.unique(y, return_inverse=True)[1]
+    part = stratified_part(codes, _BOOSTED_ROWS, random)
+    begin = time.monotonic()
+    done, more = 0, _FEWEST_ITERATIONS
+    while more:
+        done = min(done + more, _ITERATIONS)
+        model.set_params(max_iter=done, warm_start=True).fit(Z[part], y[part])
+        seconds = max(time.monotonic() - begin, 1e-6)
+        more = int(done * (budget / seconds - 1)) if done < _ITERATIONS else 0
+        # The first iterations take longest: go on for as long as that is worth another start.
+        more = more if 4 * more > done else 0
+    n_rows = min(int(len(part) * (budget / seconds - 1)), len(y))
+    if done == _ITERATIONS and n_rows > len(part):
+        part = stratified_part(codes, n_rows, random)
+        model.set_params(warm_start=False).fit(Z[part], y[part])
+    return model, part
 
 
 def _tuned(reference: Reference, Z: np.ndarray, y: np.ndarray, balanced: bool, seed: int) -> Any:
@@ -157,6 +197,8 @@ def _described(reference: Reference, model: Any, n_rows: int) -> str:
         return f"{model.n_neighbors}-NN on all {n_rows} rows"
     if isinstance(model, SVC):
         return f"{reference.name}, {len(model.support_vectors_)} support vectors"
+    if isinstance(model, HistGradientBoostingClassifier) and model.max_iter < _ITERATIONS:
+        return f"{reference.name}, {model.max_iter} iterations"
     return reference.name
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import json
 import time
+import warnings
+from itertools import islice
 from typing import Any
 
 import protolearn
@@ -22,6 +24,8 @@ from protolearn.cli.methods import METHODS
 
 # Above so many rows the number of prototypes is chosen on a part of them.
 _WALK_ROWS = 20_000
+# The temperature of the probabilities comes from five folds; from so many rows on one of them is enough.
+_FOLDS, _MANY_ROWS = 5, 2_000
 # A candidate is printed where it is the best so far, or where nothing has been printed for so many seconds.
 _SILENCE = 10.0
 _NOTHING = "interrupted before there was anything to save."
@@ -31,22 +35,32 @@ class Data:
     """The rows to learn from and the rows to test on.
 
     told : a sentence for each column that is not what it looks like
+    spelled : the columns whose texts spell numbers, each with the form
     rows, test_rows : the identifiers of the rows in their files
     """
 
     def __init__(self, options: argparse.Namespace, preparation: Any) -> None:
         self.options = options
-        self.told: list[str] = []
-        frame = read(options.train, options, tell=self.told.append)
+        remarks: list[Any] = []
+        frame = read(options.train, options, tell=remarks.append)
         names = row_names(frame, options.id, options.train)
         X, y = split_target(frame, options.target, options.train, self._dropped())
         X, left_out = without_identifiers(X, options.keep, options.train)
-        self.told += left_out
+        # Of columns that are not learned from there is nothing to tell.
+        remarks = [remark for remark in remarks if remark.column in X.columns]
+        self.told = [*map(str, remarks), *left_out]
+        self.spelled = {remark.column: remark.form for remark in remarks if remark.form}
         target = options.target or "target"
         check_classes(y, target, options.train)
         y = renamed_classes(y, options.labels, target, options.train)
         # What is wrong with a column is said once, with the row of the file, not of a part of it.
-        self.preparation = preparation.fit(X)
+        try:
+            self.preparation = preparation.fit(X)
+        except ValueError:
+            # How a column was read is often the cause.
+            for sentence in self.told:
+                print(wrapped(sentence), flush=True)
+            raise
         if options.test is None:
             train, test = self._split(y)
             self.X, self.X_test, self.y, self.y_test = X[train], X[test], y[train], y[test]
@@ -93,7 +107,7 @@ class Data:
 
         options = self.options
         texts = [name for name, dtype in train.schema.items() if str(dtype) in ("String", "Categorical", "Enum")]
-        frame = read(options.test, options, texts=texts, columns=train.columns)
+        frame = read(options.test, options, texts=texts, columns=train.columns, spelled=self.spelled)
         self.test_rows = row_names(frame, options.id, options.test)
         X, y = split_target(frame, options.target, options.test, [])
         y = renamed_classes(y, options.labels, options.target or "target", options.test)
@@ -106,6 +120,12 @@ class Data:
         if unknown:
             raise UsageError(f"{options.test} holds class {unknown[0]}, which {options.train} does not.")
         return X, y if y.dtype.kind == self.y.dtype.kind else y.astype(self.y.dtype)
+
+
+def remember_spelling(model: Any, spelled: dict[str, str]) -> None:
+    """Let a fitted model read texts that spell numbers as the training set was read."""
+    for pipeline in getattr(model, "estimators_", [model]):
+        pipeline[0].set_params(spelled=spelled or None)
 
 
 def _counted(n: int, kind: str) -> str:
@@ -151,19 +171,31 @@ class Automatic:
             except KeyboardInterrupt:
                 raise JobError(_NOTHING) from None
         self.automatic.set_params(callback=None)
-        print(wrapped(self._taken()))
+        self._print_taken(watched)
         self.model = self.automatic.best_estimator_ if options.one else self.automatic
         return self.automatic.stopped_by_ == "Ctrl-C"
 
-    def _taken(self) -> str:
+    def _print_taken(self, watched: _Race) -> None:
+        """What was taken, with the rows of the candidates that were not printed in the race, and why it is no other."""
         found = self.automatic.cv_results_
+        # The best first, of those that were judged on the most rows.
         rows = [dict(zip(found, values, strict=True)) for values in zip(*found.values(), strict=True)]
         taken = sorted((row for row in rows if row["share"]), key=lambda row: -row["share"])
         sets = [f"{row['candidate']} with {row['prototypes']} a class" for row in taken]
+        why = ""
+        if len(sets) == 1 and taken[0] is not rows[0]:
+            limit = self.options.max_bytes
+            why = "smaller at nearly the same log loss"
+            if limit is not None and rows[0]["bytes"] > limit:
+                why = "the best within --max-bytes"
+        for row in taken:
+            watched.show(row, why or "taken")
         if len(sets) == 1:
-            return f"Taken: {sets[0]}."
-        shares = [f"{row['share']:.2f} x {told}" for row, told in zip(taken, sets, strict=True)]
-        return f"Taken: the mean of {len(sets)} sets, {'; '.join(shares)}."
+            told = sets[0] + (f", {why}" if why else "")
+        else:
+            shares = [f"{row['share']:.2f} x {told}" for row, told in zip(taken, sets, strict=True)]
+            told = f"the mean of {len(sets)} sets, {'; '.join(shares)}"
+        print(wrapped(f"Taken: {told}."))
 
     @property
     def name(self) -> str:
@@ -197,19 +229,32 @@ class _Race:
         self.begin = self.printed = time.monotonic()
         self.best = float("inf")
         self.rows: list[dict[str, Any]] = []
+        self.shown: set[tuple[str, int, int]] = set()
 
     def __call__(self, row: dict[str, Any]) -> None:
-        if not self.rows:
-            print(f"\n{'candidates, on held-out rows':31}{'a class':>7}{'accuracy':>10}{'log loss':>10}{'numbers':>8}")
-        self.rows.append(row)
+        # What a candidate is worth is known when all folds have judged it.
+        tried = row["folds"] == 1 and row["prototypes"] == 1
+        least = not tried and row["loss"] < self.best
         now = time.monotonic()
-        if row["loss"] < self.best or now - self.printed > _SILENCE:
-            figures = f"{row['prototypes']:>7}{row['accuracy']:>10.3f}{row['loss']:>10.4f}{row['numbers']:>8}"
-            best = "  best so far" if row["loss"] < self.best else ""
-            print(f"{row['candidate']:31.31}{figures}{best}", flush=True)
+        if least or now - self.printed > _SILENCE:
+            self.show(row, "least log loss so far" if least else "")
             self.printed = now
-        self.best = min(self.best, row["loss"])
+        if not tried:
+            self.rows.append(row)
+            self.best = min(self.best, row["loss"])
         self.progress.advance(left=self._left(now))
+
+    def show(self, row: dict[str, Any], remark: str) -> None:
+        """Print the line of a candidate, once."""
+        if not self.shown:
+            print(f"\n{'candidates, on held-out rows':31}{'a class':>7}{'accuracy':>10}{'log loss':>10}{'numbers':>8}")
+        key = row["candidate"], row["prototypes"], row["folds"]
+        if key in self.shown:
+            return
+        self.shown.add(key)
+        # Nothing is lost where rounding makes the loss a little less than nothing.
+        figures = f"{row['prototypes']:>7}{row['accuracy']:>10.3f}{max(0.0, row['loss']):>10.4f}{row['numbers']:>8}"
+        print(f"{row['candidate']:31.31}{figures}  {remark}".rstrip(), flush=True)
 
     def _left(self, now: float) -> str:
         """At most how long the race goes on, from what its candidates took with one prototype a class."""
@@ -277,7 +322,33 @@ class Named:
         from sklearn.pipeline import Pipeline
 
         self.model = Pipeline([("prepare", self.preparation), ("classify", self.classifier)])
-        return interrupted
+        return interrupted or self._calibrate(data)
+
+    def _calibrate(self, data: Data) -> bool:
+        """Give the probabilities the temperature that fits rows not learned from; True where Ctrl-C ended that."""
+        import numpy as np
+        from sklearn.model_selection import StratifiedKFold
+
+        from protolearn.explain import calibrated
+
+        most = int(np.unique(data.y, return_counts=True)[1].max())
+        if most < 2 or getattr(self.classifier, "classify_by", "prototypes") != "prototypes":
+            return False
+        folds = StratifiedKFold(min(_FOLDS, most), shuffle=True, random_state=self.options.seed)
+        count = 1 if len(data.y) >= _MANY_ROWS else folds.n_splits
+        try:
+            with Progress("calibrating the probabilities"), warnings.catch_warnings():
+                # What there is to say of the rows, the fit of all of them has said.
+                warnings.simplefilter("ignore")
+                splits = islice(folds.split(np.zeros(len(data.y)), data.y), count)
+                self.model = calibrated(self.model, data.X, data.y, cv=splits)
+        except KeyboardInterrupt:
+            note("interrupted: the probabilities are not calibrated.")
+            return True
+        except ValueError as error:
+            # A fold may lack what the settings name, such as the only row of a class.
+            note(f"the probabilities are not calibrated, for a part of the rows cannot be learned from: {error}")
+        return False
 
     def _walk(self, data: Data) -> bool:
         """Choose the number of prototypes; True where the walk was interrupted."""

@@ -12,6 +12,8 @@ import numpy as np
 _WIDTH = 1.96
 # Classes are uneven where the largest has so many times the rows of the smallest.
 UNEVEN = 1.5
+# Where the noise of a test is more points than these, the test cannot show that two models are alike.
+_MOST_NOISE = 10.0
 # Points by which the recall of a class is below the accuracy before `fit` speaks of it, and classes listed.
 _LOW_RECALL, _MOST_CLASSES = 10.0, 6
 
@@ -131,7 +133,11 @@ def verdict(
     name = neighbours.method.split(" on ")[0]
     rows = f"{len(y)} test rows"
     if not against.beyond:
-        head = f"As accurate as {name} within the noise of {rows} ({against.points:+.1f} points +-{against.noise:.1f})"
+        points = f"({against.points:+.1f} points{' of balanced accuracy' if balanced else ''} +-{against.noise:.1f})"
+        if against.noise > _MOST_NOISE:
+            head = f"No difference from {name} can be seen in {rows} {points}: test on more"
+        else:
+            head = f"As accurate as {name} within the noise of {rows} {points}"
     else:
         more = "More" if against.points > 0 else "LESS"
         head = (

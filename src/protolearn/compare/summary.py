@@ -98,7 +98,9 @@ def first_place(rows: Sequence[Row]) -> list[str]:
     worse = [second for (first, second), test in tests.items() if first == best and test.better < 0 and differs(test)]
     found = ", ".join(worse) if worse else "none of the others"
     corrected = f", corrected for {len(tests)} pairs" if len(tests) > 1 else ""
-    return [f"{best} ranks first; the signed ranks test puts it above {found} (p < {SIGNIFICANT}{corrected}).", CAUTION]
+    told = f"{best} ranks first; the signed ranks test puts it above {found} (p < {SIGNIFICANT}{corrected})."
+    # Without a difference there is no p-value to be careful with.
+    return [told, CAUTION] if worse else [told]
 
 
 def differs(test: SignedRanks) -> bool:

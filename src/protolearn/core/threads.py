@@ -28,9 +28,10 @@ def _blas() -> list[Any]:
 
 
 class _OneBlasThread(local):
-    """BLAS on one thread; within itself, in the same thread of Python, it costs nothing.
+    """Limits BLAS to one thread for as long as the context lasts.
 
-    To set a limit and to lift it takes 60 microseconds.
+    To set the limit and to lift it takes 60 microseconds. A context inside another one, in the same thread of Python,
+    does neither.
 
     allowed : threads that BLAS would have used, which are free for threads of our own meanwhile
     """

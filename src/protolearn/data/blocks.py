@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from protolearn.data.samples import Combine
+from protolearn.data.training_set import combined
 
 # A memory-mapped matrix of at least this size is read in blocks; a smaller one as any other array.
 LARGE_BYTES = 1 << 28
@@ -84,11 +85,7 @@ class Blocks:
 
     def reduce(self, function: Callable, combine: Combine, finish: Callable[[Any], Any] | None = None) -> Any:
         """`function` of each block, combined; None is left out."""
-        total = None
-        for block in self.blocks():
-            value = function(*block)
-            if value is not None:
-                total = value if total is None else combine(total, value)
+        total = combined((function(*block) for block in self.blocks()), combine)
         return total if finish is None else finish(total)
 
     def walk(self, step: Callable[..., Any], state: Any) -> list[Any]:
@@ -110,7 +107,7 @@ class _Slices:
         self.size = rows or max(_BLOCK_BYTES // max(itemsize * X.shape[1], 1), 1)
 
     def __iter__(self) -> Iterator[Any]:
-        give_back = _giver_back(self.X)
+        give_back = _page_releaser(self.X)
         for start in range(0, self.X.shape[0], self.size):
             rows = slice(start, start + self.size)
             block = np.asarray(self.X[rows]) if isinstance(self.X, np.memmap) else self.X[rows]
@@ -130,7 +127,7 @@ def _one_each(name: str, values: Any, n: int) -> np.ndarray:
     return values
 
 
-def _giver_back(X: Any) -> Callable[[], None]:
+def _page_releaser(X: Any) -> Callable[[], None]:
     """What drops the pages of X's file that were read: they would count as memory of this process until it ends.
 
     Pages of a copy-on-write map hold changes that are nowhere else, and stay.

@@ -14,6 +14,7 @@ import numpy as np
 
 from protolearn.data.blocks import is_dask
 from protolearn.data.samples import Combine
+from protolearn.data.training_set import combined
 
 try:
     import dask
@@ -55,7 +56,7 @@ class DaskSource:
         values = [delayed(_call, pure=False)(task, *part) for part in self._parts()]
         while len(values) > 1:
             groups = [values[start : start + _FAN_IN] for start in range(0, len(values), _FAN_IN)]
-            values = [delayed(_combined, pure=False)(combine, group) for group in groups]
+            values = [delayed(combined, pure=False)(group, combine) for group in groups]
         result = values[0] if finish is None else delayed(_call, pure=False)(finish, values[0])
         return result.compute()
 
@@ -107,14 +108,6 @@ class DaskSource:
 
 def _call(function: Callable, *arguments: Any) -> Any:
     return function(*arguments)
-
-
-def _combined(combine: Combine, values: list[Any]) -> Any:
-    total = None
-    for value in values:
-        if value is not None:
-            total = value if total is None else combine(total, value)
-    return total
 
 
 def _n_threads() -> int:

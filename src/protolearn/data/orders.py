@@ -82,5 +82,5 @@ def in_parts(orders: Iterable[np.ndarray], size: int) -> Iterator[np.ndarray]:
 
 
 def evenly(n_rows: int, most: int) -> np.ndarray:
-    """So many rows from all over a large set, in step with no period of it: multiples of the golden ratio."""
+    """`most` rows, spread by multiples of the golden ratio so that no pattern that recurs in the set biases them."""
     return (np.arange(most) * _GOLDEN_RATIO % 1.0 * n_rows).astype(index_type(n_rows))

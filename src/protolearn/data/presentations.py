@@ -13,7 +13,7 @@ from protolearn.data.orders import evenly, index_type, one_window, shuffled
 if TYPE_CHECKING:
     from protolearn.data.training_set import TrainingSet
 
-# More repetitions than this on average: weigh the steps instead of repeating the rows.
+# Up to this mean weight rows are repeated by their weights; beyond, each is shown once and its step scaled.
 _MOST_REPEATS = 16
 
 # Rows, and what share of a step the showing of each makes (None: a whole one).

@@ -34,17 +34,23 @@ def size_and_spread(X: Any) -> tuple[float, float]:
 
 
 def check_range(name: str, size: float, spread: float, dtype: Any = np.float64) -> None:
-    """Raise where squares of numbers of this size overflow, or squares of their differences vanish."""
+    """Raise where squares of numbers of this size overflow, or squares of their differences vanish.
+
+    name : "X", or the name of weights, of which `spread` is the largest
+    """
+    features = name == "X"
+    what = "features" if features else "weights"
     smallest = SMALLEST_IN_FLOAT32 if dtype == np.float32 else SMALLEST
     if size > LARGEST:
         raise ValueError(
             f"{name} holds numbers of up to {size:.0e} in size, and products of squared distances overflow beyond "
-            f"{LARGEST:.0e}; divide the features by {size:.0e} first."
+            f"{LARGEST:.0e}; divide the {what} by {size:.0e} first."
         )
     if 0.0 < spread < smallest:
+        small = f"The values of every column of {name} lie within {spread:.0e} of each other"
         raise ValueError(
-            f"The values of every column of {name} lie within {spread:.0e} of each other, and products of squared "
-            f"distances vanish below {smallest:.0e}; multiply the features by {1.0 / max(spread, 1e-300):.0e} first."
+            f"{small if features else f'{name} holds no number above {spread:.0e}'}, and products of squared distances "
+            f"vanish below {smallest:.0e}; multiply the {what} by {1.0 / max(spread, 1e-300):.0e} first."
         )
 
 

@@ -104,10 +104,10 @@ def dtype_for(dtype: np.dtype, low: np.ndarray, high: np.ndarray) -> np.dtype:
         return np.dtype(np.float64)
     largest = max(-low.min(initial=0), high.max(initial=0))
     safe = largest == 0 or _FLOAT32_SMALLEST < largest < _FLOAT32_LARGEST
-    return np.dtype(np.float32 if safe and not _one_drowns_the_others(high - low) else np.float64)
+    return np.dtype(np.float32 if safe and not _widest_dominates(high - low) else np.float64)
 
 
-def _one_drowns_the_others(ranges: np.ndarray) -> bool:
+def _widest_dominates(ranges: np.ndarray) -> bool:
     """Whether float32 loses the squares of most columns beside that of the widest."""
     ranges = ranges[ranges > 0]
     if not len(ranges) or ranges.max() <= _FLOAT32_WIDEST * ranges.min():
@@ -115,7 +115,7 @@ def _one_drowns_the_others(ranges: np.ndarray) -> bool:
     return bool(ranges.max() > _FLOAT32_WIDEST * np.median(ranges))
 
 
-def _combined(values: Iterable[Any], combine: Combine) -> Any:
+def combined(values: Iterable[Any], combine: Combine) -> Any:
     """The sum of all that are not None."""
     total = None
     for value in values:
@@ -194,12 +194,12 @@ class TrainingSet(Samples):
         threads = min(threads_for(total), len(batches))
 
         def of_run(run: list[slice]) -> Any:
-            return _combined((function(self.rows(rows), self.y[rows], self.weights(rows)) for rows in run), combine)
+            return combined((function(self.rows(rows), self.y[rows], self.weights(rows)) for rows in run), combine)
 
         length = -(-len(batches) // _RUNS)
         runs = [batches[first : first + length] for first in range(0, len(batches), length)]
         with one_blas_thread():
-            return _combined(in_threads(of_run, runs, threads), combine)
+            return combined(in_threads(of_run, runs, threads), combine)
 
     def walk(self, step: Callable[[Any, TrainingSet, int], Any], state: Any) -> list[Any]:
         """One walk over one block: all rows."""

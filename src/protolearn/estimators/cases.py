@@ -11,8 +11,27 @@ from protolearn.core.threads import one_blas_thread
 from protolearn.data import TrainingSet, dense_rows, row_slices
 from protolearn.metrics import Metric
 
-# What prototypes stay inside: the range of each feature in the training set, or nothing.
-BOUNDS = ("data", None)
+# What prototypes stay inside: the range of each feature in the training set, the middle of their class, or nothing.
+BOUNDS = ("data", "class", None)
+# The middle: the values between these shares of the rows of a class.
+_MIDDLE = (0.1, 0.9)
+
+
+def middle_of_classes(data: TrainingSet, labels: np.ndarray) -> np.ndarray:
+    """The box of each prototype (see `Plan`): where the middle four fifths of its class lie, and the class mean."""
+    boxes = np.empty((2, len(labels), data.n_features))
+    for code in np.unique(labels):
+        rows = np.flatnonzero(data.y == code)
+        X, weight = data.rows(rows).astype(np.float64), data.weights(rows)
+        order = X.argsort(axis=0)
+        reached = weight[order].cumsum(axis=0)
+        mean = np.average(X, axis=0, weights=weight)
+        for box, share, widened in zip(boxes, _MIDDLE, (np.minimum, np.maximum), strict=True):
+            # A row of weight 2 counts as that row twice, whatever the rounding of the sums.
+            place = (reached < (1.0 - 1e-9) * share * reached[-1]).sum(axis=0)
+            at = np.take_along_axis(order, place[None], axis=0)
+            box[labels == code] = widened(np.take_along_axis(X, at, axis=0)[0], mean)
+    return boxes
 
 
 def nearest_cases(prototypes: PrototypeSet, data: TrainingSet, metric: Metric) -> np.ndarray:

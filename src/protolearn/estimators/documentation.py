@@ -23,12 +23,16 @@ PARAMETERS = {
     "lpd_init": """str, array, pair (positions, labels), fitted estimator or callable
         Where the prototypes start. "random": training samples, as in the paper; "border": training samples near the
         decision border, which the paper leaves to future work; or another start of the library, such as "kmeans".""",
-    "bounds": """{"data"} or None
+    "bounds": """{"data", "class"} or None
         What prototypes stay inside, so that each could be a case. "data": the range that each feature has in the
         training set. Learning is that of the paper; at the end the prototypes are shrunk towards a point that is
         equally far from all of them, which moves no border between classes, or learn on inside where no such point
-        lies in the range. None: prototypes stay where the paper's learning leaves them, often outside; so do those of
-        a stream (`partial_fit`), whose range is not known.""",
+        lies in the range. "class": the middle four fifths of each feature in the class of the prototype, for
+        prototypes that look like rows of their class; those that learning left outside learn on there, which takes
+        half as long again and costs accuracy: on 21 tables 0.1 to 0.4 points in mean with one prototype a class, 0.9
+        with three. It needs dense rows in memory.
+        None: prototypes stay where the paper's learning leaves them, often outside; so do those of a stream
+        (`partial_fit`), whose range is not known.""",
     "initial_weights": """{"auto", "ones", "inverse_std"}
         Where the weights of the features start (w): at 1, or at 1 / standard deviation of the feature in the class.
         "auto" takes the one that makes fewer errors when each training sample is classified by all others.""",

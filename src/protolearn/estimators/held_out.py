@@ -77,7 +77,9 @@ class KeepingClassifier(LearningClassifier):
             if len(unknown):
                 raise ValueError(f"y_val holds class {unknown[0]!s}, which y does not; remove its rows.")
             return replace(held, reader=replace(held.reader, classes=self.classes_, dtype=data.dtype))
-        X, y = validate_data(self, *given, reset=False, accept_sparse="csr", dtype=data.input_dtype)
+        # scikit-learn sums float32 rows to see whether all are finite; the sum may overflow both ways.
+        with np.errstate(over="ignore", invalid="ignore"):
+            X, y = validate_data(self, *given, reset=False, accept_sparse="csr", dtype=data.input_dtype)
         codes = np.minimum(np.searchsorted(self.classes_, y), len(self.classes_) - 1)
         if not np.array_equal(self.classes_[codes], y):
             unknown = y[self.classes_[codes] != y][0]

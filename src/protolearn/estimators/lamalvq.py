@@ -196,7 +196,9 @@ class LaMaLVQ(PrototypeBase):
         dtype = data.X.dtype
         data = TrainingSet(data.rows(slice(None)).astype(np.float64), data.y, None, data.n_classes)
         data, held_out = self._hold_out(data, random)
-        run = _Run(self, data, held_out, metric, self._start(data, metric, random), random)
+        start = self._start(data, metric, random)
+        self._warn_of_scales(metric, start, learns=True, stacklevel=3)
+        run = _Run(self, data, held_out, metric, start, random)
         line = ProgressLine(type(self).__name__, self.rounds) if self.verbose else None
         with finite_or_refused(type(self).__name__):
             for number in range(1, self.rounds + 1):

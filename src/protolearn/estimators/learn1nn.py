@@ -112,8 +112,10 @@ class Learn1NN(KeepingClassifier):
             check_number("sigma", self.sigma, above=0, optional=True)
         return super()._check_parameters()
 
-    def _start(self, data: Samples, metric: Metric, random: np.random.RandomState) -> PrototypeSet:
-        start = super()._start(data, metric, random)
+    def _start(
+        self, data: Samples, metric: Metric, random: np.random.RandomState, *, further: bool = False
+    ) -> PrototypeSet:
+        start = super()._start(data, metric, random, further=further)
         gap = mean_gap(start, data, metric)
         if gap > 0:
             self._default_sigma = _SHARE_OF_GAP * gap

@@ -19,7 +19,7 @@ from protolearn.data import Samples, TrainingSet
 from protolearn.data.ranges import LARGEST
 from protolearn.data.training_set import largest_number
 from protolearn.estimators.blocked import warn_of_sorted_rows
-from protolearn.estimators.cases import BOUNDS, nearest_cases, rows_that_count
+from protolearn.estimators.cases import BOUNDS, middle_of_classes, nearest_cases, rows_that_count
 from protolearn.estimators.start import PrototypeBase
 from protolearn.losses import Loss
 from protolearn.losses.links import LARGEST_SLOPE
@@ -31,8 +31,6 @@ from protolearn.solvers.progress import ProgressLine
 
 # A prototype a thousand times further away than any was at the start has run away.
 _RUN_AWAY = 1e6
-# Spans of features from which on the narrower ones do not count in a distance: a thousandth, squared a millionth.
-_UNEVEN = 1000.0
 # How prototypes learn inside the range of the data: the slope is at least so many times what it was, the rate a share.
 _LEAST_STEEPER, _INSIDE_RATE = 4.0, 0.1
 
@@ -102,12 +100,14 @@ class LearningClassifier(PrototypeBase):
     shuffle: bool = True
     batch_size: int = 128
     tol: float | None = None
-    _free_positions: np.ndarray | None = None
-    _slope_factor: float = 1.0
     random_state: Any = None
     warm_start: bool = False
     verbose: int = 0
     callback: Callable | None = None
+
+    # What a fit keeps of its way into the range of the data: the positions before, and how much steeper the slope is.
+    _free_positions: np.ndarray | None = None
+    _slope_factor: float = 1.0
 
     @classmethod
     def _solvers(cls, loss: Loss | None = None) -> list[str]:
@@ -132,8 +132,9 @@ class LearningClassifier(PrototypeBase):
         check_number("annealing", self.annealing, above=0)
         check_number("regularization", self.regularization, at_least=0)
         check_number("ridge", self.ridge, at_least=0)
-        if self.ridge and self.solver == "online":
-            raise ValueError("ridge needs the gradient of all samples; choose solver='lbfgs', 'gradient' or 'adam'.")
+        if self.ridge and not SOLVERS[self.solver].ridge:
+            others = " or ".join(f"solver={name!r}" for name, solver in SOLVERS.items() if solver.ridge)
+            raise ValueError(f"solver={self.solver!r} learns without a ridge; choose {others}, or leave ridge at 0.")
         check_number("metric_learning_rate", self.metric_learning_rate, at_least=0)
         check_count("batch_size", self.batch_size)
         check_number("tol", self.tol, at_least=0, optional=True)
@@ -170,10 +171,10 @@ class LearningClassifier(PrototypeBase):
     def _fit(self, X: Any, y: Any, sample_weight: Any, held_out: tuple[Any, Any] | None = None):
         loss, metric = self._check_parameters()
         data = self._samples(X, y, sample_weight)
-        if not metric.adaptive:
-            self._warn_of_scales()
         random = check_random(self.random_state)
         given = data
+        if self.bounds == "class" and not (isinstance(data, TrainingSet) and isinstance(data.X, np.ndarray)):
+            raise ValueError("bounds='class' needs the rows of each class, dense and in memory; choose 'data' or None.")
         data, validation = self._hold_out(data, held_out, random)
         goes_on = self.warm_start and hasattr(self, "prototypes_")
         # Only steps from sample to sample are watched for running away.
@@ -183,7 +184,11 @@ class LearningClassifier(PrototypeBase):
             start = self._current_set(data, metric) if goes_on else self._start(data, metric, random)
             self._scale, self._largest_distance = distance_scale(start, data, watched)
         self._check_start(start, metric, data)
-        solution = self._solve(loss, metric, start, data, random, max_iter=self.max_iter, validation=validation)
+        self._warn_of_scales(metric, start, learns=metric.adaptive, stacklevel=4)
+        objective, plan = self._problem(
+            loss, metric, start, data, random, max_iter=self.max_iter, validation=validation
+        )
+        solution = self._solve(start, data, objective, plan)
         solution = self._kept_inside(solution, loss, metric, data, random, validation=validation)
         self._store(solution, loss, metric, data.input_dtype)
         self._note_cases(solution.prototypes, metric, given, sample_weight)
@@ -193,24 +198,6 @@ class LearningClassifier(PrototypeBase):
         if solution.interrupted:
             raise KeyboardInterrupt("fit was interrupted; the model holds the prototypes of that moment")
         return self
-
-    def _warn_of_scales(self) -> None:
-        """Warn where the features of the largest unit alone make the distance, and nothing learns to weigh them."""
-        if not hasattr(self, "data_min_"):
-            return
-        with np.errstate(over="ignore"):
-            spread = np.where(self.data_max_ > self.data_min_, self.data_max_ - self.data_min_, np.nan)
-        if np.isnan(spread).all() or not np.nanmax(spread) >= _UNEVEN * np.nanmin(spread):
-            return
-        names = getattr(self, "feature_names_in_", [f"x{j}" for j in range(len(spread))])
-        wide, narrow = int(np.nanargmax(spread)), int(np.nanargmin(spread))
-        warnings.warn(
-            f"Feature {names[wide]} spans {spread[wide]:.3g} and {names[narrow]} {spread[narrow]:.3g}, and the metric "
-            "does not learn to weigh them, so the widest features alone decide; put a StandardScaler before the "
-            "classifier.",
-            UserWarning,
-            stacklevel=4,
-        )
 
     def _kept_inside(
         self,
@@ -222,7 +209,7 @@ class LearningClassifier(PrototypeBase):
         *,
         validation: Samples | None = None,
     ) -> Solution:
-        """The solution with its prototypes inside the range of the data; learning goes on from where they were.
+        """The solution with its prototypes inside their bounds; learning goes on from where they were.
 
         Where no shrinking leaves every decision as it is, the positions learn on inside: half as many epochs, at a
         tenth of the rate, for a loss steeper by as much as the distances between prototypes are shorter, at least
@@ -232,7 +219,10 @@ class LearningClassifier(PrototypeBase):
         if self.bounds is None or not self.learn_prototypes:
             return solution
         free = solution.prototypes
-        box = self._range_of(data)
+        if self.bounds == "class" and isinstance(data, TrainingSet):
+            box = middle_of_classes(data, free.labels)
+        else:
+            box = self._range_of(data)[:, None]
         inside = brought_inside(free, metric, box)
         if inside.prototypes is free:
             return solution
@@ -250,7 +240,6 @@ class LearningClassifier(PrototypeBase):
             annealing=1.0,
             metric_rate=0.0,
             position_rate=_INSIDE_RATE * plan.position_rate / (steeper if loss.differentiable else 1.0),
-            watch=None,
         )
         with one_blas_thread(), np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             found = SOLVERS[self.solver](start, data, replace(objective, slope=steeper * objective.slope), plan)
@@ -328,7 +317,10 @@ class LearningClassifier(PrototypeBase):
             start = self._with_new_classes(self._current_set(data, metric), data, metric)
             self._largest_distance = max(self._largest_distance, distance_scale(start, data, metric)[1])
         if len(np.unique(start.labels)) > 1:
-            solution = self._solve(loss, metric, start, data, self._stream_random, max_iter=1, first_step=self._steps)
+            objective, plan = self._problem(
+                loss, metric, start, data, self._stream_random, max_iter=1, first_step=self._steps
+            )
+            solution = self._solve(start, data, objective, plan)
         else:
             solution = Solution(start, n_iter=1, n_steps=self._steps)
         # The range of a stream is not known while it runs: its prototypes are free, and follow a drift.
@@ -344,8 +336,7 @@ class LearningClassifier(PrototypeBase):
     def _current_set(self, data: Samples, metric: Metric) -> PrototypeSet:
         """The fitted prototypes, to go on from."""
         labels = np.searchsorted(self.classes_, self.prototype_labels_)
-        free = getattr(self, "_free_positions", None)
-        positions = self.prototypes_ if free is None else free
+        positions = self.prototypes_ if self._free_positions is None else self._free_positions
         current = PrototypeSet(positions, labels, self._theta, metric.slots(labels))
         return current.astype(data.dtype)
 
@@ -356,7 +347,7 @@ class LearningClassifier(PrototypeBase):
             return current
         rows = np.flatnonzero(counts[data.y] > 0)
         fresh = TrainingSet(data.X[rows], data.y[rows], None, data.n_classes)
-        added = self._start(fresh, metric, self._stream_random)
+        added = self._start(fresh, metric, self._stream_random, further=True)
         theta = current.theta
         if metric.scope == "prototype":
             theta = np.concatenate([theta, added.theta])
@@ -377,9 +368,11 @@ class LearningClassifier(PrototypeBase):
         max_iter: int,
         first_step: int | None = None,
         validation: Samples | None = None,
-        line: ProgressLine | None = None,
     ) -> tuple[Objective, Plan]:
-        """What the solver gets: the loss with its numbers, and the rates in the units of the data."""
+        """What the solver gets: the loss with its numbers, and the rates in the units of the data.
+
+        first_step : of a block of a stream, the steps before the block
+        """
         scale = self._scale
         slope = self._slope(loss, scale)
         rate = self.learning_rate * loss.rate_unit(scale)
@@ -406,35 +399,15 @@ class LearningClassifier(PrototypeBase):
             first_step=first_step or 0,
             n_steps=max(data.n_samples * self.max_iter, 1) if stream else None,
             rates=self._rates if stream else None,
-            watch=self._watcher(line),
         )
         plan = self._adjusted_plan(plan, start, data, metric, validation)
         return Objective(loss, metric, slope, self.regularization), plan
 
-    def _solve(
-        self,
-        loss: Loss,
-        metric: Metric,
-        start: PrototypeSet,
-        data: Samples,
-        random: np.random.RandomState,
-        *,
-        max_iter: int,
-        first_step: int | None = None,
-        validation: Samples | None = None,
-    ) -> Solution:
-        line = ProgressLine(type(self).__name__, max_iter) if self.verbose and first_step is None else None
-        objective, plan = self._problem(
-            loss,
-            metric,
-            start,
-            data,
-            random,
-            max_iter=max_iter,
-            first_step=first_step,
-            validation=validation,
-            line=line,
-        )
+    def _solve(self, start: PrototypeSet, data: Samples, objective: Objective, plan: Plan) -> Solution:
+        # A block of a stream is one epoch, and has no progress to show.
+        stream = plan.n_steps is not None
+        line = ProgressLine(type(self).__name__, plan.max_iter) if self.verbose and not stream else None
+        plan = replace(plan, watch=self._watcher(line))
         solve = SOLVERS[self.solver]
         if solve.by_sample and not data.in_memory:
             warn_of_sorted_rows(self.classes_, self._blocks_of_classes)
@@ -445,7 +418,7 @@ class LearningClassifier(PrototypeBase):
         finally:
             if line is not None:
                 line.end()
-        if not _in_range(solution.prototypes, metric, data.input_dtype):
+        if not _in_range(solution.prototypes, objective.metric, data.input_dtype):
             message = (
                 "Learning diverged: prototypes or weights went beyond all numbers that distances can be computed of. "
                 "Those of the start are kept; choose smaller rates or a smaller regularization, or scale the features."

@@ -135,7 +135,9 @@ class LMNN(HasPage, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         self
         """
         self._check_parameters()
-        X, y = validate_data(self, X, y, dtype=[np.float64, np.float32], ensure_min_samples=2)
+        # scikit-learn sums float32 rows to see whether all are finite; the sum may overflow both ways.
+        with np.errstate(over="ignore", invalid="ignore"):
+            X, y = validate_data(self, X, y, dtype=[np.float64, np.float32], ensure_min_samples=2)
         check_classification_targets(y)
         check_range("X", *size_and_spread(X), X.dtype)
         classes, codes = class_codes(y)
@@ -220,8 +222,8 @@ class LMNN(HasPage, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         mapped : ndarray of shape (n_samples, n_components)
         """
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
         with np.errstate(over="ignore", invalid="ignore"):
+            X = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
             mapped = X @ self.components_.T.astype(X.dtype, copy=False)
         if not np.isfinite(mapped).all():
             raise ValueError(

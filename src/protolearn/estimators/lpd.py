@@ -12,11 +12,10 @@ from sklearn.utils import check_array
 
 from protolearn.core.parameters import check_choice, check_number, stores_parameters
 from protolearn.core.prototypes import PrototypeSet
-from protolearn.data import Samples, TrainingSet
+from protolearn.data import Samples, TrainingSet, batch_rows
 from protolearn.estimators.documentation import documented
 from protolearn.estimators.held_out import KeepingClassifier
 from protolearn.estimators.learning import mean_nearest_distance
-from protolearn.estimators.leave_one_out import leave_one_out_error
 from protolearn.losses import LOSSES, Loss
 from protolearn.metrics import METRICS, Metric
 from protolearn.metrics.squared_diagonal import SquaredDiagonal, class_spread
@@ -24,6 +23,9 @@ from protolearn.solvers import SOLVERS, Plan, Solution
 
 INITIAL_WEIGHTS = ("auto", "ones", "inverse_std")
 STEP_FACTORS = ("scale_free", "constant", "inverse_std")
+# Distances of some seconds, for the 1-NN error of the start; a larger set is judged by a part of its samples.
+_MOST_DISTANCES = 2e8
+_LEAST_JUDGED = 1000
 
 
 @documented
@@ -95,8 +97,6 @@ class LPD(KeepingClassifier):
         callback: Callable | None = None,
     ) -> None: ...
 
-    _stream_goes_on = False
-
     @classmethod
     def _solvers(cls, loss: Loss | None = None) -> list[str]:
         return list(SOLVERS)
@@ -113,8 +113,10 @@ class LPD(KeepingClassifier):
         check_number("exponent", self.exponent, above=0)
         return super()._check_parameters()
 
-    def _start(self, data: Samples, metric: Metric, random: np.random.RandomState) -> PrototypeSet:
-        if not self._stream_goes_on:
+    def _start(
+        self, data: Samples, metric: Metric, random: np.random.RandomState, *, further: bool = False
+    ) -> PrototypeSet:
+        if not further:
             self.weights_start_ = self.initial_weights
             if self.initial_weights == "auto":
                 plain, by_variance = (
@@ -123,14 +125,7 @@ class LPD(KeepingClassifier):
                 )
                 self.weights_start_ = "ones" if plain < by_variance else "inverse_std"
         initial = "ones" if self.weights_start_ == "ones" else "inverse_spread"
-        return super()._start(data, SquaredDiagonal("prototype", initial), random)
-
-    def _with_new_classes(self, current: PrototypeSet, data: TrainingSet, metric: Metric) -> PrototypeSet:
-        self._stream_goes_on = True
-        try:
-            return super()._with_new_classes(current, data, metric)
-        finally:
-            del self._stream_goes_on
+        return super()._start(data, SquaredDiagonal("prototype", initial), random, further=further)
 
     def _adjusted_plan(
         self, plan: Plan, start: PrototypeSet, data: Samples, metric: Metric, validation: Samples | None
@@ -159,8 +154,8 @@ class LPD(KeepingClassifier):
     def verify(self, X: Any, claimed_labels: Any) -> np.ndarray:
         """How likely each sample is of the class it claims to be: an identity is accepted above a threshold.
 
-        The probability (9) of the claimed class; `protolearn.report.verification` makes false acceptance and false
-        rejection curves and the half-total error rate of these scores.
+        The probability (9) of the claimed class; `protolearn.explain.verification_curve` makes false acceptance, false
+        rejection and the half-total error rate of these scores, and `protolearn.report.plot_verification` draws them.
 
         Parameters
         ----------
@@ -178,3 +173,25 @@ class LPD(KeepingClassifier):
         if claimed.shape != (len(probabilities),) or not np.array_equal(self.classes_[codes], claimed):
             raise ValueError("claimed_labels must hold one class of the training set for each row of X; check both.")
         return probabilities[np.arange(len(codes)), codes]
+
+
+def leave_one_out_error(data: TrainingSet, metric: Metric) -> float:
+    """Weighted share of samples whose nearest other sample, under the metric of that one's class, is of another class.
+
+    A row of weight 2 stands for two samples, so it is its own nearest neighbour. Of equally near samples the one with
+    the lowest index counts. The metric's own parameters (the variances of CDVW) are those of the whole set.
+    """
+    everything = metric.start(data.rows(slice(None)), data.y, data)
+    n_judged = int(min(data.n_samples, max(_LEAST_JUDGED, _MOST_DISTANCES // data.n_samples)))
+    judged = data.content_order[:n_judged]
+    size = max(batch_rows(data.n_samples, data.dtype.itemsize), 1)
+    wrong = total = 0.0
+    for first in range(0, n_judged, size):
+        rows = judged[first : first + size]
+        weight = data.weights(rows)
+        D = metric.distances(data.rows(rows), everything)
+        alone = weight <= 1.0
+        D[np.flatnonzero(alone), rows[alone]] = np.inf
+        wrong += float(weight @ (data.y[D.argmin(axis=1)] != data.y[rows]))
+        total += float(weight.sum())
+    return wrong / total

@@ -58,7 +58,11 @@ class NearestPrototype(PrototypeBase):
         start = self._start(data, metric, check_random(self.random_state))
         self.prototypes_ = start.positions.astype(data.input_dtype, copy=False)
         self.prototype_labels_ = self.classes_[start.labels]
-        self._theta = start.theta if self.metric_parameters is None else self._given_theta(metric, start.theta, data)
+        if self.metric_parameters is None:
+            self._theta = start.theta
+            self._warn_of_scales(metric, start, learns=False, stacklevel=3)
+        else:
+            self._theta = self._given_theta(metric, start.theta, data)
         return self
 
     def _given_theta(self, metric: Metric, like: np.ndarray, data: Samples) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Callable, Iterator
 from math import isfinite
@@ -25,8 +26,13 @@ from protolearn.metrics.base import ROUNDING, nearest_labels, squared_lengths
 _BATCH_BYTES = 1 << 21
 TOO_LARGE = "X holds numbers too large to square: they lie far outside the training set; check their unit."
 # Distances from which the nearest is found without computing them: below, predict_proba and predict round alike. Above,
-# 100,000 rows take 0.27 of the time at 64 features and 100 prototypes, 0.25 at 16 and 390, 0.4 under Omega.
-_WORTH_FORMS = 1_000_000
+# 100,000 rows take 0.27 of the time at 64 features and 100 prototypes, 0.25 at 16 and 390, 0.4 under Omega. To import
+# numba and to read the kernel from its cache takes a second, which is what 30 million distances save.
+_WORTH_FORMS, _WORTH_IMPORTING = 1_000_000, 30_000_000
+
+
+def _worth_forms(n_distances: int) -> bool:
+    return n_distances >= (_WORTH_FORMS if "numba" in sys.modules else _WORTH_IMPORTING)
 
 
 def _by_forms(
@@ -47,7 +53,7 @@ def _by_forms(
     return True
 
 
-def led_by(probabilities: np.ndarray, codes: np.ndarray) -> np.ndarray:
+def with_predicted_first(probabilities: np.ndarray, codes: np.ndarray) -> np.ndarray:
     """The probabilities with the largest of each row at its class in `codes`.
 
     Rounding can make equals of the first two of a row, or take the second for the first: the two change places, and
@@ -65,6 +71,10 @@ def led_by(probabilities: np.ndarray, codes: np.ndarray) -> np.ndarray:
 class NearestPrototypeMixin:
     """Methods of every classifier that has `prototypes_`, `prototype_labels_` and `classes_`."""
 
+    # What other rooms of the package read of a fitted classifier: `_prototype_set` and `_class_order` (explanations,
+    # reports), `_metric_and_theta`, `_calibrated_link` and, of MixtGauss, `_means` (exports), `_class_distances`
+    # (explanations, calibration), `_link_and_slope` (probabilities of sets, calibration).
+
     classes_: np.ndarray
     prototypes_: np.ndarray
     prototype_labels_: np.ndarray
@@ -80,9 +90,13 @@ class NearestPrototypeMixin:
                 "classifier on what fit_resample returns."
             )
         codes = np.searchsorted(self.classes_, self.prototype_labels_)
-        order = np.argsort(codes, kind="stable")
+        order = self._class_order()
         metric, theta, slot = self._metric_and_theta(codes)
         return metric, PrototypeSet(self.prototypes_[order], codes[order], theta, slot[order])
+
+    def _class_order(self) -> np.ndarray:
+        """The rows of `prototypes_` in the order of their classes, in which `_prototype_set` has them."""
+        return np.argsort(np.searchsorted(self.classes_, self.prototype_labels_), kind="stable")
 
     def _metric_and_theta(self, codes: np.ndarray) -> tuple[Metric, np.ndarray, np.ndarray]:
         metric = METRICS["euclidean"]
@@ -168,7 +182,7 @@ class NearestPrototypeMixin:
         dtype = prototypes.positions.dtype
         codes = np.empty(X.shape[0], dtype=np.int64)
 
-        forms = metric.linear_forms(prototypes) if X.shape[0] * len(prototypes) >= _WORTH_FORMS else None
+        forms = metric.linear_forms(prototypes) if _worth_forms(X.shape[0] * len(prototypes)) else None
         if forms is None:
             self._check_finite(X)
 
@@ -233,7 +247,8 @@ class NearestPrototypeMixin:
         """Probability of each class; rows sum to 1 and the largest entry is the class that `predict` gives.
 
         The sigmoid or softmax of the method's own paper over the nearest prototype of each class (see
-        `protolearn.losses.links`).
+        `protolearn.losses.links`). `fit` does not calibrate: a probability of 0.9 may be right in 0.7 of the cases.
+        `protolearn.explain.calibrated` gives a copy of the model whose probabilities are as sure as they are right.
 
         Parameters
         ----------
@@ -245,7 +260,7 @@ class NearestPrototypeMixin:
         """
         X = self._check_rows(X)
         probabilities = class_probabilities(self._checked_class_distances(X), *self._calibrated_link())
-        return led_by(probabilities, self._nearest_codes(X))
+        return with_predicted_first(probabilities, self._nearest_codes(X))
 
     @in_blocks("scores")
     def decision_function(self, X: Any) -> np.ndarray:
@@ -284,8 +299,7 @@ class DistanceFeaturesMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         """
         X = self._check_rows(X)
         result = np.empty((X.shape[0], len(self.prototypes_)), dtype=X.dtype)
-        codes = np.searchsorted(self.classes_, self.prototype_labels_)
-        columns = np.argsort(codes, kind="stable")
+        columns = self._class_order()
         for rows, D, _ in self._batches_of_distances(X):
             with np.errstate(over="ignore"):
                 result[rows, columns] = D

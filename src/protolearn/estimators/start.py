@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from functools import partial
 from typing import Any
 
@@ -27,6 +28,8 @@ from protolearn.metrics import METRICS, Metric
 
 # Rows of its class that each prototype of a start on a sample stands for, at least.
 _SAMPLES_A_PROTOTYPE = 30
+# Spans of features from which on the narrower ones do not count in a distance: a thousandth, squared a millionth.
+_UNEVEN = 1000.0
 
 
 class CheckedClassifier(HasPage, NearestPrototypeMixin, ClassifierMixin, BaseEstimator):
@@ -176,8 +179,45 @@ class PrototypeBase(DistanceFeaturesMixin, CheckedClassifier):
         metric.check()
         return metric
 
-    def _start(self, data: Samples, metric: Metric, random: np.random.RandomState) -> PrototypeSet:
-        """The first prototypes: by an initializer, from an array, or from a fitted estimator."""
+    def _warn_of_scales(self, metric: Metric, start: PrototypeSet, *, learns: bool, stacklevel: int) -> None:
+        """Warn where the features of the largest unit alone make the first distances.
+
+        learns : whether the metric does; a map that begins there seldom finds the others, while weights may
+        """
+        if not hasattr(self, "data_min_"):
+            return
+        maps = metric.maps(start)
+        if learns and maps is None:
+            return
+        with np.errstate(over="ignore", invalid="ignore"):
+            spread = np.where(self.data_max_ > self.data_min_, self.data_max_ - self.data_min_, np.nan)
+            # A map that is given may even them out.
+            felt = spread if maps is None else spread * np.linalg.norm(maps, axis=1).max(axis=0)
+            if np.isnan(felt).all():
+                return
+            wide, narrow = int(np.nanargmax(felt)), int(np.nanargmin(felt))
+            if not all(span[wide] >= _UNEVEN * span[narrow] for span in (felt, spread)):
+                return
+        names = getattr(self, "feature_names_in_", [f"x{j}" for j in range(len(spread))])
+        why = (
+            "so the widest features alone make the first distances, and learning seldom finds the others"
+            if learns
+            else "and the metric does not learn to weigh them, so the widest features alone decide"
+        )
+        warnings.warn(
+            f"Feature {names[wide]} spans {spread[wide]:.3g} and {names[narrow]} {spread[narrow]:.3g}, {why}; put a "
+            "StandardScaler before the classifier.",
+            UserWarning,
+            stacklevel=stacklevel,
+        )
+
+    def _start(
+        self, data: Samples, metric: Metric, random: np.random.RandomState, *, further: bool = False
+    ) -> PrototypeSet:
+        """The first prototypes: by an initializer, from an array, or from a fitted estimator.
+
+        further : these are of classes that a stream had not held before
+        """
         given = self.init
         if isinstance(given, str) or callable(given):
             counts = prototype_counts(self._number_of_prototypes(data), data.class_counts, self.classes_)
@@ -186,7 +226,7 @@ class PrototypeBase(DistanceFeaturesMixin, CheckedClassifier):
                 raise ValueError('init="all" makes every sample a prototype, which then are in memory; pass an array.')
             # Samples in blocks: on a stratified sample, where it is.
             positions, labels = data.on_sample(
-                partial(begin_on, choose, counts, random), _SAMPLES_A_PROTOTYPE * int(counts.max())
+                partial(start_on_sample, choose, counts, random), _SAMPLES_A_PROTOTYPE * int(counts.max())
             )
             return metric.start(positions, labels, data)
         if hasattr(given, "prototypes_") and hasattr(given, "prototype_labels_"):
@@ -258,7 +298,7 @@ class PrototypeBase(DistanceFeaturesMixin, CheckedClassifier):
         return tags
 
 
-def begin_on(choose: Initializer, counts: np.ndarray, random: np.random.RandomState, data: TrainingSet) -> tuple:
+def start_on_sample(choose: Initializer, counts: np.ndarray, random: np.random.RandomState, data: TrainingSet) -> tuple:
     """The start on some samples, as a function that another process can import."""
     return choose(data, counts, random)
 

@@ -186,10 +186,10 @@ def above(point: TradeoffPoint, other: TradeoffPoint) -> bool:
 
 
 def smallest_within_one_error(points: Sequence[TradeoffPoint]) -> TradeoffPoint:
-    """The fewest prototypes which the best point does not surpass by more than the error of the difference.
+    """The point of fewest prototypes that is within one standard error of the most accurate one.
 
-    The error is that of the difference over the same folds, not that of the best point alone: one fold that is hard for
-    all numbers of prototypes does not make few of them as good as many.
+    The error is that of the difference of the two over the same folds. The error of the most accurate point alone would
+    be larger where one fold is hard for every number of prototypes, and too few of them would do.
 
     Parameters
     ----------

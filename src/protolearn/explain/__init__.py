@@ -5,6 +5,7 @@ from protolearn.explain.certificate import certified_accuracy, certified_radius
 from protolearn.explain.conformal import ConformalClassifier
 from protolearn.explain.counterfactuals import Change, Counterfactual, counterfactual
 from protolearn.explain.explanation import Contribution, Explanation, certainty, explain
+from protolearn.explain.verification import VerificationCurve, half_total_error, verification_curve
 
 __all__ = [
     "Change",
@@ -12,10 +13,13 @@ __all__ = [
     "Contribution",
     "Counterfactual",
     "Explanation",
+    "VerificationCurve",
     "calibrated",
     "certainty",
     "certified_accuracy",
     "certified_radius",
     "counterfactual",
     "explain",
+    "half_total_error",
+    "verification_curve",
 ]

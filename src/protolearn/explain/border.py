@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.optimize import brentq
 
 from protolearn.core.prototypes import PrototypeSet
+from protolearn.explain.cells import border
 from protolearn.metrics import Metric
 
-_LARGEST_MULTIPLIER = 1e30
 _FLAT = 1e-12
 
 
@@ -149,31 +148,12 @@ def smallest_change(around: Surroundings, own: int, rival: int, free: np.ndarray
 
 
 def _least_steps(f: float, b: np.ndarray, curvature: np.ndarray) -> np.ndarray | None:
-    """The shortest s with f + b's + sum curvature s^2 = 0."""
-    lowest = float(curvature.min(initial=0.0))
-    bounded = lowest < -_FLAT
-
-    def steps(nu: float) -> np.ndarray:
-        return -nu * b / (2.0 * (1.0 + nu * curvature))
-
-    def value(nu: float) -> float:
-        s = steps(nu)
-        return f + float(b @ s + curvature @ (s * s))
-
-    if bounded:
-        high = (1.0 - 1e-9) / -lowest
-        if value(high) > 0:
-            # The gradient has nothing along the most negative curvature: one step along it makes up the rest.
-            s = steps(high)
-            s[curvature.argmin()] += np.sqrt(value(high) / -lowest)
-            return s
-    else:
-        high = 1.0
-        while value(high) > 0:
-            high *= 4.0
-            if high > _LARGEST_MULTIPLIER:
-                return None
-    return steps(brentq(value, 0.0, high, xtol=1e-300, rtol=1e-14)) if f > 0 else np.zeros_like(b)
+    """The shortest s with f + b's + sum curvature s^2 = 0; 0 where the row is at the border or beyond."""
+    if f <= 0:
+        return np.zeros_like(b)
+    # A curvature below zero by rounding alone never brings a row to the border.
+    found = border(f, b, np.where(curvature < -_FLAT, curvature, np.maximum(curvature, 0.0)))
+    return None if found is None else found[0]
 
 
 def forms(metric: Metric, prototypes: PrototypeSet) -> PrototypeSet | None:

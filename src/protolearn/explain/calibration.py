@@ -9,9 +9,10 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.model_selection import check_cv
 from sklearn.pipeline import Pipeline
-from sklearn.utils import _safe_indexing, check_array
+from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
+from protolearn.data.containers import rows_of
 from protolearn.estimators.prediction import NearestPrototypeMixin
 from protolearn.losses.links import log_class_probabilities
 from protolearn.losses.temperature import best_temperature
@@ -67,9 +68,9 @@ def calibrated(model: Any, X: Any, y: Any, *, cv: Any = None, sample_weight: Any
     else:
         log_proba = np.full((len(y), len(classes)), -np.inf)
         for learned, judged in check_cv(cv, y, classifier=True).split(X, y):
-            fitted = clone(model).fit(_safe_indexing(X, learned), y[learned])
+            fitted = clone(model).fit(rows_of(X, learned), y[learned])
             places = np.searchsorted(classes, fitted.classes_)
-            log_proba[np.ix_(judged, places)] = _log_probabilities(fitted, _safe_indexing(X, judged))
+            log_proba[np.ix_(judged, places)] = _log_probabilities(fitted, rows_of(X, judged))
         judged = np.isfinite(log_proba).any(axis=1)
         log_proba, codes = log_proba[judged], codes[judged]
         sample_weight = None if sample_weight is None else np.asarray(sample_weight)[judged]

@@ -58,8 +58,9 @@ class Inputs:
         except ValueError as error:
             if "neither `weights` nor `maps`" in str(error):
                 raise ValueError(
-                    "A certificate needs a distance of weighted differences or of a linear map, and the metric of this "
-                    "model has another form; fit with metric='euclidean', a relevance or an omega metric."
+                    "Counterfactuals and certificates need a distance of weighted differences or of a linear map, and "
+                    "the metric of this model has another form; fit with metric='euclidean', a relevance or an omega "
+                    "metric."
                 ) from None
             if "cannot be folded" not in str(error):
                 raise

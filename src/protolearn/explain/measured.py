@@ -43,11 +43,11 @@ class MeasuredSurroundings(Surroundings):
         """
         positions, theta = self.prototypes.positions, self.prototypes.theta
         nodes, weights = np.polynomial.legendre.leggauss(_POINTS)
-        slope = np.zeros_like(positions)
+        gradient = np.zeros_like(positions)
         for t, weight in zip((nodes + 1.0) / 2.0, weights / 2.0, strict=True):
             between = self.prototypes.moved(self.x + t * (positions - self.x), theta)
-            slope += weight * self.metric.gradient(self.x[None], between, np.ones((1, len(positions))))[0]
-        return (positions - self.x) * slope
+            gradient += weight * self.metric.gradient(self.x[None], between, np.ones((1, len(positions))))[0]
+        return (positions - self.x) * gradient
 
     def first_change(self, direction: np.ndarray, own: np.ndarray) -> tuple[float, int] | None:
         """As in `Surroundings`, by steps along the line: a region that is thinner than a step may be passed over."""

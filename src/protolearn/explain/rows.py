@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from protolearn.explain.inputs import Inputs
-from protolearn.tables.columns import is_frame, is_missing
+from protolearn.tables.columns import is_frame
 
 
 class Row:
@@ -93,10 +93,3 @@ class Row:
             dtype = np.result_type(changed, given) if given.dtype != np.float32 else given.dtype
             return (changed if given.ndim == 2 else changed[0]).astype(dtype)
         return [filled] if isinstance(given[0], list | tuple) else filled
-
-
-def plain(value: Any) -> Any:
-    """A value that JSON has, None where it is missing."""
-    if is_missing(value):
-        return None
-    return value.item() if isinstance(value, np.generic) else value

@@ -55,7 +55,7 @@ class OneSet:
     @cached_property
     def order(self) -> np.ndarray:
         """The row of `prototypes_` of each prototype as the surroundings have them."""
-        return np.argsort(np.searchsorted(self.classifier.classes_, self.classifier.prototype_labels_), kind="stable")
+        return self.classifier._class_order()
 
     @cached_property
     def values(self) -> list[list[Any]]:

@@ -12,7 +12,7 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from protolearn.export.folding import deciding_model
 from protolearn.tables import NormalScores, PiecewiseLinearBins
-from protolearn.tables.columns import column_arrays, is_frame, is_missing
+from protolearn.tables.columns import column_arrays, is_frame, json_value
 from protolearn.tables.preparation import Preparation
 
 # Steps that make something else of a number than its multiple.
@@ -55,7 +55,7 @@ class Units:
         if self.preparation is not None:
             if is_frame(rows):
                 rows = rows[list(self.columns)]
-            return [[_plain(value) for value in row] for row in zip(*column_arrays(rows), strict=True)]
+            return [[json_value(value) for value in row] for row in zip(*column_arrays(rows), strict=True)]
         if not self.are_raw or sparse.issparse(rows):
             return self.values(Z)
         # Undoing a scaler would round the values.
@@ -66,7 +66,7 @@ class Units:
         if self.encoder is not None:
             Z = self.encoder.inverse_transform(Z)
         if self.preparation is not None:
-            return [[_plain(value) for value in row] for row in self.preparation.inverse_transform(Z)]
+            return [[json_value(value) for value in row] for row in self.preparation.inverse_transform(Z)]
         return (Z / self.factor + self.offset).tolist()
 
     def raw(self, feature: int, z: float) -> float:
@@ -149,10 +149,3 @@ def _prepared_units(preparation: Preparation, before: Any) -> Units:
         preparation,
         before,
     )
-
-
-def _plain(value: Any) -> Any:
-    """A value that JSON has."""
-    if is_missing(value):
-        return None
-    return value.item() if isinstance(value, np.generic) else value

@@ -31,11 +31,6 @@ class VerificationCurve:
         at = int(self.half_total_error.argmin())
         return float(self.half_total_error[at]), float(self.threshold[at])
 
-    def equal_error(self) -> float:
-        """The error where false acceptance and false rejection are nearest to each other."""
-        at = int(np.abs(self.false_acceptance - self.false_rejection).argmin())
-        return float(self.half_total_error[at])
-
 
 def verification_curve(scores: Any, is_client: Any) -> VerificationCurve:
     """False acceptance and false rejection over all thresholds.

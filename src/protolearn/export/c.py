@@ -5,17 +5,19 @@ from __future__ import annotations
 import os
 import warnings
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from protolearn.core.parameters import check_choice
+from protolearn.export.c_source import example as example_source
 from protolearn.export.c_source import header
 from protolearn.export.c_text import identifier
 from protolearn.export.fixed_point import FixedPointModel, fixed_point_model
-from protolearn.export.folding import input_rows, plain_model
+from protolearn.export.folding import input_rows, written_model
 from protolearn.export.model_file import write_bytes
-from protolearn.export.plain import PlainModel
+from protolearn.export.plain import PlainModel, PlainSets
 from protolearn.export.size import Size, model_size
 
 DTYPES = ("float32", "int8", "int16")
@@ -38,16 +40,26 @@ class CExport:
     dtype: str
     size: Size
     kept: float | None
-    model: PlainModel | FixedPointModel
+    model: PlainModel | PlainSets | FixedPointModel
 
 
-def export_c(model: Any, path: str | os.PathLike, *, dtype: str = "float32", X: Any = None) -> CExport:
+def export_c(
+    model: Any,
+    path: str | os.PathLike,
+    *,
+    dtype: str = "float32",
+    X: Any = None,
+    example: str | os.PathLike | None = None,
+) -> CExport:
     """Write a fitted classifier as a C99 header without dependencies.
 
-    The header has `<name>_predict(row)`, which returns the index of the class in `<name>_class_names`, and
-    `<name>_distances(row, distances)`; <name> is that of the file. With int8 and int16 both take integers, which
-    `<name>_quantize(row, integers)` makes. Where a Preparation turns texts or missing values into numbers, the row
-    holds those numbers, as the comment in the header names them: 1 for the level of a text and 0 for its others.
+    The header has `<name>_predict(row)`, which returns the index of the class in `<name>_class_names`; <name> is the
+    name of the file. With int8 and int16 a row is of integers, which `<name>_quantize(row, integers)` makes. Where the
+    nearest prototype decides there are `<name>_distances(row, distances)`, `<name>_certainty(row)` and
+    `<name>_decide(row, threshold)`, and under one metric for all prototypes in float32 `<name>_radius(row)`; where
+    several sets decide, `<name>_probabilities(row, probabilities)`. Where a Preparation turns texts or missing values
+    into numbers, the row holds those numbers, as the comment in the header names them: 1 for the level of a text and 0
+    for its others.
 
     Parameters
     ----------
@@ -56,6 +68,7 @@ def export_c(model: Any, path: str | os.PathLike, *, dtype: str = "float32", X: 
     path : the header to write; what was there stays until the new one is complete
     dtype : {"float32", "int8", "int16"}
     X : rows as the model takes them, to learn the scales of int8 and int16 from: the training set, for example
+    example : a C program to write beside the header, which classifies the row in its arguments
 
     Returns
     -------
@@ -68,12 +81,13 @@ def export_c(model: Any, path: str | os.PathLike, *, dtype: str = "float32", X: 
     """
     check_choice("dtype", dtype, DTYPES)
     if isinstance(model, FixedPointModel):
-        written: PlainModel | FixedPointModel = model
+        written: PlainModel | PlainSets | FixedPointModel = model
         dtype = model.dtype
     else:
-        plain = plain_model(model)
+        written = written_model(model)
         X = None if X is None else input_rows(model, X)
-        written = plain if dtype == "float32" else fixed_point_model(plain, X, dtype)
+        if dtype != "float32":
+            written = fixed_point_model(_for_integers(written, dtype), X, dtype)
     kept = None
     if isinstance(written, FixedPointModel) and X is not None:
         kept = float(np.mean(written.predict_codes(X) == written.plain.predict_codes(X)))
@@ -86,4 +100,21 @@ def export_c(model: Any, path: str | os.PathLike, *, dtype: str = "float32", X: 
             )
     prefix = identifier(path)
     write_bytes(path, header(written, prefix).encode("ascii"))
+    if example is not None:
+        write_bytes(example, example_source(written, prefix, Path(path).name).encode())
     return CExport(prefix, dtype, model_size(written), kept, written)
+
+
+def _for_integers(written: PlainModel | PlainSets, dtype: str) -> PlainModel:
+    """A model that has a fixed point: one set on columns as they are."""
+    what = None
+    if isinstance(written, PlainSets):
+        what = f"takes the mean of the probabilities of {len(written.sets)} prototype set(s)"
+    elif written.encoding is not None:
+        what = "takes columns as bins or normal scores"
+    if what is None:
+        return written  # type: ignore[return-value]
+    raise ValueError(
+        f"{dtype} is for one prototype set on columns as they are, and this model {what}; take float32, or fit with "
+        "members=1 (protolearn fit --one)."
+    )

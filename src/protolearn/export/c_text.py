@@ -20,6 +20,11 @@ def identifier(path: Any) -> str:
     return name if name and name[0].isalpha() else f"model_{name}".rstrip("_")
 
 
+def constant(text: str) -> str:
+    """A part of the name of a constant, from the name of an input."""
+    return re.sub(r"[^A-Z0-9]+", "_", text.upper()).strip("_")
+
+
 def comment(text: str) -> str:
     """A text that cannot end a comment: printable ASCII without backslashes, and no mark of its end."""
     plain = "".join(c if " " <= c <= "~" and c not in "\\?@$" else "." for c in text)
@@ -57,10 +62,11 @@ def _braces(values: np.ndarray, kind: str, depth: int) -> str:
     if values.ndim > 1:
         indent = " " * depth
         return "{\n" + ",\n".join(indent + _braces(part, kind, depth + 1) for part in values) + "}"
-    return "{" + _wrapped((number(value, kind) for value in values), depth + 1) + "}"
+    return "{" + wrapped((number(value, kind) for value in values), depth + 1) + "}"
 
 
-def _wrapped(words: Iterable[str], indent: int) -> str:
+def wrapped(words: Iterable[str], indent: int) -> str:
+    """Words with commas between them, in lines."""
     lines, line = [], ""
     for word in words:
         if line and len(line) + len(word) + 2 > _LINE:

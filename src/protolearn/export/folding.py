@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from protolearn.core.prototypes import PrototypeSet
 from protolearn.estimators.lmnn import LMNN
 from protolearn.estimators.prediction import NearestPrototypeMixin
-from protolearn.export.plain import PlainModel, RawColumn
+from protolearn.export.plain import Encoding, PlainModel, PlainSets, RawColumn
 from protolearn.reduction.mixtgauss import MixtGauss
 from protolearn.tables import NormalScores, PiecewiseLinearBins, Preparation
 
@@ -38,8 +39,55 @@ def plain_model(model: Any) -> PlainModel:
     if isinstance(model, PlainModel):
         return model
     model = deciding_model(model)
-    steps = model.steps if isinstance(model, Pipeline) else [("", model)]
-    classifier = steps[-1][1]
+    return _folded([step for _, step in model.steps] if isinstance(model, Pipeline) else [model], FOLDS)
+
+
+def written_model(model: Any) -> PlainModel | PlainSets:
+    """What a program is written from: as `plain_model`, and behind bins or normal scores, and of several sets too."""
+    if isinstance(model, PlainModel | PlainSets):
+        return model
+    steps = [model]
+    while True:
+        last = steps[-1]
+        if isinstance(last, Pipeline):
+            steps[-1:] = [step for _, step in last.steps]
+        elif hasattr(last, "best_estimator_") and getattr(last, "nearest_decides_", True):
+            steps[-1] = last.best_estimator_
+        else:
+            break
+    folds = FOLDS | ENCODINGS
+    if not hasattr(last, "nearest_decides_"):
+        return _folded(steps, folds)
+    sets = []
+    for pipeline, soft in zip(last.estimators_, last._soft, strict=True):
+        one = _folded([*steps[:-1], *(step for _, step in pipeline.steps)], folds)
+        sets.append(_of_classes(_summed(one, pipeline[-1]._link_and_slope()[1]) if soft else one, last.classes_))
+    return PlainSets(tuple(sets), last.shares_, last.temperatures_)
+
+
+def _summed(plain: PlainModel, slope: float) -> PlainModel:
+    """A set whose classes have the sum of exp(-slope D) of their prototypes: that of a mixture without a bias."""
+    bias = np.zeros(plain.n_prototypes)
+    if plain.maps is not None:
+        root = np.sqrt(slope)
+        return plain.with_arrays(maps=root * plain.maps, positions=root * plain.positions, bias=bias)
+    weights = np.ones((1, plain.n_used)) if plain.weights is None else plain.weights
+    return plain.with_arrays(weights=slope * weights, bias=bias)
+
+
+def _of_classes(plain: PlainModel, classes: np.ndarray) -> PlainModel:
+    """A set among the classes of the whole model, of which it may lack some."""
+    if plain.n_classes == len(classes):
+        return plain
+    if plain.scope == "class":
+        own = {name: getattr(plain, name) for name in ("weights", "maps")}
+        arrays = {name: None if array is None else array[plain.slot] for name, array in own.items()}
+        plain = plain.with_arrays(scope="prototype", **arrays)
+    return plain.with_arrays(classes=classes, labels=np.searchsorted(classes, plain.classes)[plain.labels])
+
+
+def _folded(steps: list[Any], folds: dict[type, Fold]) -> PlainModel:
+    classifier = steps[-1]
     if not isinstance(classifier, NearestPrototypeMixin):
         raise ValueError(
             "An export takes a classifier of protolearn, alone or at the end of a Pipeline; got "
@@ -50,14 +98,12 @@ def plain_model(model: Any) -> PlainModel:
     except NotFittedError:
         raise ValueError(f"This {type(classifier).__name__} is not fitted yet; call fit first.") from None
     plain = from_classifier(classifier)
-    for _, step in reversed(steps[:-1]):
+    for step in reversed(steps[:-1]):
         if step is not None and not isinstance(step, str):
-            plain = folder_of(step)(step, plain)
+            plain = folder_of(step, folds)(step, plain)
     if plain.raw_columns is not None:
         return plain
-    names: Any = getattr(model, "feature_names_in_", None)
-    if names is None:
-        names = getattr(steps[0][1], "feature_names_in_", plain.feature_names)
+    names = getattr(steps[0], "feature_names_in_", plain.feature_names)
     return plain.with_arrays(feature_names=tuple(str(name) for name in names))
 
 
@@ -85,8 +131,9 @@ def deciding_model(model: Any) -> Any:
 
 def input_rows(model: Any, X: Any) -> np.ndarray:
     """Rows of a table as the inputs of the plain model: a Preparation's numbers before it scales them."""
-    model = deciding_model(model)
-    first = model.steps[0][1] if isinstance(model, Pipeline) else model
+    first = model
+    while isinstance(first, Pipeline) or hasattr(first, "best_estimator_"):
+        first = first.steps[0][1] if isinstance(first, Pipeline) else first.best_estimator_
     if isinstance(first, Preparation):
         return first.transform(X) / first.factor_ + first.offset_
     return np.asarray(X, dtype=np.float64)
@@ -95,7 +142,7 @@ def input_rows(model: Any, X: Any) -> np.ndarray:
 def from_classifier(classifier: NearestPrototypeMixin) -> PlainModel:
     """The arrays of a classifier alone, in the units of what it was fitted on."""
     codes = np.searchsorted(classifier.classes_, classifier.prototype_labels_)
-    order = np.argsort(codes, kind="stable")
+    order = classifier._class_order()
     names = getattr(classifier, "feature_names_in_", None)
     n_features = classifier.prototypes_.shape[1]
     link, slope = classifier._calibrated_link()
@@ -146,9 +193,9 @@ def _with_metric(classifier: NearestPrototypeMixin, plain: PlainModel) -> PlainM
     )
 
 
-def folder_of(step: Any) -> Fold:
+def folder_of(step: Any, folds: dict[type, Fold]) -> Fold:
     """How a step before the classifier is folded in; an error where it cannot be."""
-    for kind, fold in FOLDS.items():
+    for kind, fold in folds.items():
         if isinstance(step, kind):
             return fold
     if isinstance(step, PiecewiseLinearBins | NormalScores):
@@ -156,7 +203,7 @@ def folder_of(step: Any) -> Fold:
             f"{type(step).__name__} bends the columns and cannot be folded into the prototypes; fit on columns as they "
             "are (AutoPrototypes does with members=1)."
         )
-    known = ", ".join(sorted(kind.__name__ for kind in FOLDS))
+    known = ", ".join(sorted(kind.__name__ for kind in folds))
     raise ValueError(
         f"The step {type(step).__name__} cannot be folded into the prototypes; put one of {known} before the "
         "classifier, or export to ONNX."
@@ -165,6 +212,8 @@ def folder_of(step: Any) -> Fold:
 
 def scaled(plain: PlainModel, factor: np.ndarray, shift: np.ndarray) -> PlainModel:
     """The model of x where the one given is of factor x + shift."""
+    if plain.encoding is not None:
+        return plain.with_arrays(encoding=plain.encoding.after(factor, -shift / factor))
     if plain.columns is not None:
         factor, shift = factor[plain.columns], shift[plain.columns]
     if plain.maps is not None:
@@ -180,6 +229,8 @@ def mapped(plain: PlainModel, matrix: np.ndarray, centre: np.ndarray, names: tup
 
     M (T (x - centre) - o) = M T (x - origin) - M (o - T T^+ o),   origin = centre + T^+ o
     """
+    if plain.encoding is not None:
+        raise ValueError("Bins and normal scores of columns that a map mixed cannot be exported; leave the map out.")
     if plain.columns is not None:
         matrix = matrix[plain.columns]
     if plain.maps is None:
@@ -229,6 +280,9 @@ def _of_robust(step: RobustScaler, plain: PlainModel) -> PlainModel:
 
 def _of_selector(step: SelectorMixin, plain: PlainModel) -> PlainModel:
     kept = step.get_support(indices=True)
+    if plain.encoding is not None:
+        encoding = replace(plain.encoding, columns=kept[plain.encoding.columns])
+        return plain.with_arrays(encoding=encoding, feature_names=_numbered(step.n_features_in_))
     columns = kept if plain.columns is None else kept[plain.columns]
     return plain.with_arrays(columns=columns, feature_names=_numbered(step.n_features_in_))
 
@@ -244,7 +298,11 @@ def _of_lmnn(step: LMNN, plain: PlainModel) -> PlainModel:
 
 
 def _of_preparation(step: Preparation, plain: PlainModel) -> PlainModel:
-    plain = scaled(plain, step.factor_, -step.offset_ * step.factor_)
+    if plain.encoding is None:
+        plain = scaled(plain, step.factor_, -step.offset_ * step.factor_)
+    else:
+        # Digit for digit: what is next to a quantile, and what is on it, have different scores.
+        plain = plain.with_arrays(encoding=plain.encoding.after(step.factor_, step.offset_))
     plain = plain.with_arrays(feature_names=tuple(origin.name for origin in step.origins()))
     if step.is_number_.all() and not step.had_missing_.any():
         return plain
@@ -263,6 +321,27 @@ def _of_preparation(step: Preparation, plain: PlainModel) -> PlainModel:
     return plain.with_arrays(raw_columns=columns)
 
 
+def encoding_of(step: PiecewiseLinearBins | NormalScores) -> Encoding:
+    """What a step does to its columns before it standardises them."""
+    if isinstance(step, NormalScores):
+        n = step.n_features_in_
+        return Encoding(np.arange(n), np.ones(n), np.zeros(n), quantiles=step.quantiles_.T)
+    column, begin, width = step._flat
+    return Encoding(column, np.ones(len(column)), np.zeros(len(column)), begin, 1.0 / width)
+
+
+def _of_encoding(step: PiecewiseLinearBins | NormalScores, plain: PlainModel) -> PlainModel:
+    if plain.encoding is not None:
+        raise ValueError("Bins or normal scores after one another cannot be exported; leave one of them out.")
+    plain = scaled(plain, 1.0 / step.scale_, -step.mean_ / step.scale_)
+    encoding = encoding_of(step)
+    return plain.with_arrays(
+        encoding=encoding if plain.columns is None else encoding.taken(plain.columns),
+        columns=None,
+        feature_names=_numbered(step.n_features_in_),
+    )
+
+
 FOLDS: dict[type, Fold] = {
     Preparation: _of_preparation,
     StandardScaler: _of_standard,
@@ -273,3 +352,5 @@ FOLDS: dict[type, Fold] = {
     PCA: _of_pca,
     LMNN: _of_lmnn,
 }
+# What bends the columns: programs are written with it, and formulas in the columns are not.
+ENCODINGS: dict[type, Fold] = {PiecewiseLinearBins: _of_encoding, NormalScores: _of_encoding}

@@ -26,6 +26,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline
+from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from protolearn.estimators.lamalvq import History
@@ -85,7 +86,7 @@ _KINDS: dict[str, Any] = {
 }
 _OTHERS = {
     "StructuralRiskSelector": "protolearn.auto.srm",
-    "ColumnChoice": "protolearn.estimators.columns",
+    "ColumnChoice": "protolearn.tables.choice",
     "Preparation": "protolearn.tables.preparation",
     "PiecewiseLinearBins": "protolearn.tables.encoding",
     "NormalScores": "protolearn.tables.encoding",
@@ -167,6 +168,7 @@ def dumps(model: Any) -> bytes:
         raise ModelFileError(
             f"Only a fitted model can be saved, and this {type(model).__name__} is none; call fit first."
         ) from None
+    _check_last_step(model)
     content = {
         "format": FORMAT,
         "version": VERSION,
@@ -208,6 +210,7 @@ def loads(data: bytes, name: str = "The file") -> Any:
         model = _decode_estimator(content["model"], "model")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
+            _check_last_step(model)
             _check_consistent(model)
     except Exception as error:
         # Whoever alters a file can make its checksum match: whatever is wrong inside is a wrong file, not our fault.
@@ -293,6 +296,17 @@ def _decode_estimator(value: Any, where: str) -> Any:
     return model
 
 
+def _check_last_step(model: Any) -> None:
+    """Raise where a pipeline ends before a step that learned from classes."""
+    while isinstance(model, Pipeline):
+        steps = [step for _, step in model.steps if step not in ("passthrough", None)]
+        if not steps:
+            return
+        model = steps[-1]
+        if not isinstance(model, Pipeline) and not get_tags(model).target_tags.required:
+            raise ModelFileError(f"a pipeline that ends in {type(model).__name__} lacks its classifier")
+
+
 def _check_consistent(model: Any) -> None:
     """Raise where shapes or labels of a model, or of a part of it, do not belong together."""
     if isinstance(model, Pipeline):
@@ -310,6 +324,7 @@ def _check_consistent(model: Any) -> None:
     if names is not None and (len(names) != n_features or not all(isinstance(name, str) for name in names)):
         raise ModelFileError("the names of the features are not one text each")
     for part in getattr(model, "estimators_", []):
+        _check_last_step(part)
         _check_consistent(part)
     if not isinstance(model, NearestPrototypeMixin):
         _check_answer(model, _row_for(model))

@@ -8,11 +8,16 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.special import logsumexp, softmax
+from scipy.special import log_softmax, logsumexp, ndtri, softmax
 
-from protolearn.losses.links import class_probabilities
+from protolearn.losses.links import class_probabilities, log_class_probabilities
+from protolearn.losses.temperature import LEAST_LOG, tempered
 
 _BATCH_NUMBERS = 1 << 20
+# Normal scores end here; quantiles of a column that are nearer than this share of its range are one.
+LARGEST_SCORE, SAME_QUANTILE = 3.0, 1e-12
+# Log probabilities of a set below this one count as this one, as AutoPrototypes learned the temperature.
+LEAST_SET_LOG = 4.0 * float(LEAST_LOG)
 # An array, or None where the model has none of that kind; which ones go together the docstrings say.
 MaybeArray = Any
 
@@ -38,6 +43,61 @@ class RawColumn:
 
 
 @dataclass(frozen=True)
+class Encoding:
+    """Inputs as the features that distances are measured in, where columns bend (protolearn.tables.encoding).
+
+        t_k = factor_k (x_j - offset_j)      j = columns_k, the input of feature k
+
+        bins     z_k = clip(rate_k (t_k - begin_k), 0, 1)
+        scores   z_k = clip(Phi^-1(F_k(t_k)), -3, 3)      F_k linear between the quantiles of feature k
+
+    begin, rate : of bins, where each begins and one over its width, 0 for one that nothing fills; None for scores
+    quantiles : of scores, (n_features, n_quantiles); None for bins
+    """
+
+    columns: np.ndarray
+    factor: np.ndarray
+    offset: np.ndarray
+    begin: MaybeArray = None
+    rate: MaybeArray = None
+    quantiles: MaybeArray = None
+
+    def of(self, X: np.ndarray) -> np.ndarray:
+        """The features of rows of inputs."""
+        t = self.factor * (X[:, self.columns] - self.offset)
+        if self.quantiles is None:
+            return np.clip((t - self.begin) * self.rate, 0.0, 1.0)
+        last, places = self.quantiles.shape[1] - 1, np.arange(len(self.columns))
+        same = SAME_QUANTILE * (self.quantiles[:, -1] - self.quantiles[:, 0])
+        below = np.maximum((self.quantiles <= (t + same)[:, :, None]).sum(axis=2) - 1, 0)
+        above = np.minimum((self.quantiles < (t - same)[:, :, None]).sum(axis=2), last)
+        start = self.quantiles[places, below]
+        width = self.quantiles[places, above] - start
+        between = below + (t - start) / np.where(width > 0, width, 1.0)
+        share = np.where(width > 0, between, 0.5 * (below + above)) / last
+        return np.clip(ndtri(share), -LARGEST_SCORE, LARGEST_SCORE)
+
+    def after(self, factor: np.ndarray, offset: np.ndarray) -> Encoding:
+        """The encoding of x where this one is of factor (x - offset)."""
+        factor, offset = factor[self.columns], offset[self.columns]
+        return replace(self, factor=self.factor * factor, offset=offset + self.offset / factor)
+
+    def taken(self, features: np.ndarray) -> Encoding:
+        """Some of the features."""
+        arrays: dict[str, Any] = {name: None if v is None else v[features] for name, v in vars(self).items()}
+        return Encoding(**arrays)
+
+    def in_inputs(self) -> Encoding:
+        """The same in the units of the inputs, but for rounding: with factors of 1 and offsets of 0."""
+        arrays: dict[str, np.ndarray] = {"factor": np.ones(len(self.factor)), "offset": np.zeros(len(self.offset))}
+        if self.quantiles is None:
+            arrays |= {"begin": self.offset + self.begin / self.factor, "rate": self.rate * self.factor}
+        else:
+            arrays["quantiles"] = self.offset[:, None] + self.quantiles / self.factor[:, None]
+        return replace(self, **arrays)
+
+
+@dataclass(frozen=True)
 class PlainModel:
     """Prototypes in the units of the input, with the scaling of a pipeline folded in.
 
@@ -54,6 +114,7 @@ class PlainModel:
         has -ln of the sum of its components
     link, slope : how class distances become probabilities (protolearn.losses.links)
     raw_columns : the columns of the table that the inputs are made of, where they are not those columns themselves
+    encoding : bins or normal scores of the inputs; x is what they give then, and `columns` is None
     """
 
     classes: np.ndarray
@@ -70,6 +131,7 @@ class PlainModel:
     link: str = "difference"
     slope: float = 1.0
     raw_columns: tuple[RawColumn, ...] | None = None
+    encoding: Encoding | None = None
 
     @property
     def n_inputs(self) -> int:
@@ -78,7 +140,9 @@ class PlainModel:
 
     @property
     def n_used(self) -> int:
-        """Numbers of a row that are used."""
+        """Numbers of a row that are used, or that its encoding makes."""
+        if self.encoding is not None:
+            return len(self.encoding.columns)
         return self.n_inputs if self.columns is None else len(self.columns)
 
     @property
@@ -90,6 +154,11 @@ class PlainModel:
     def n_classes(self) -> int:
         """Number of classes."""
         return len(self.classes)
+
+    @property
+    def has_radius(self) -> bool:
+        """Whether arithmetic alone tells how far a row may move: the border of two prototypes is a plane."""
+        return self.scope == "global" and self.bias is None and self.encoding is None
 
     @cached_property
     def slot(self) -> np.ndarray:
@@ -104,8 +173,10 @@ class PlainModel:
         return np.searchsorted(self.labels, np.arange(self.n_classes), side="right")
 
     def used(self, X: np.ndarray) -> np.ndarray:
-        """The columns that count."""
+        """The columns that count, or their encoding."""
         X = np.asarray(X, dtype=np.float64)
+        if self.encoding is not None:
+            return self.encoding.of(X)
         return X if self.columns is None else X[:, self.columns]
 
     def _groups(self) -> Iterator[tuple[int, np.ndarray]]:
@@ -153,9 +224,55 @@ class PlainModel:
         distances = self.class_distances(X)
         return class_probabilities(distances, self.link, self.slope) if self.bias is None else softmax(-distances, 1)
 
+    def log_proba(self, X: np.ndarray) -> np.ndarray:
+        """The logarithms of the probabilities."""
+        distances = self.class_distances(X)
+        if self.bias is not None:
+            return log_softmax(-distances, axis=1)
+        return log_class_probabilities(distances, self.link, self.slope)
+
     def with_arrays(self, **arrays: object) -> PlainModel:
         """The same model with other arrays."""
         return replace(self, **arrays)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class PlainSets:
+    """Several prototype sets of the same inputs and classes that decide by the mean of their probabilities.
+
+        P(c) = sum_k share_k p_k(c)^t_k / sum over c' of p_k(c')^t_k
+
+    A set whose prototypes of a class are summed is one with a bias of 0: sum exp(-D_i) is the class's share there.
+    """
+
+    sets: tuple[PlainModel, ...]
+    shares: np.ndarray
+    temperatures: np.ndarray
+
+    @property
+    def first(self) -> PlainModel:
+        """The set that says what all have in common: classes, inputs and raw columns."""
+        return self.sets[0]
+
+    @property
+    def classes(self) -> np.ndarray:
+        """Labels, sorted."""
+        return self.first.classes
+
+    def predict_proba(self, X: np.ndarray) -> np.ndarray:
+        """Probabilities of the classes."""
+        total = np.zeros((1, len(self.classes)))
+        for one, share, t in zip(self.sets, self.shares, self.temperatures, strict=True):
+            total = total + share * np.exp(tempered(np.maximum(one.log_proba(X), LEAST_SET_LOG), t))
+        return total / total.sum(axis=1, keepdims=True)
+
+    def predict_codes(self, X: np.ndarray) -> np.ndarray:
+        """Class codes."""
+        return self.predict_proba(X).argmax(axis=1)
+
+    def predict(self, X: np.ndarray) -> np.ndarray:
+        """Labels."""
+        return self.classes[self.predict_codes(X)]
 
 
 def _differences(X: np.ndarray, positions: np.ndarray, weights: np.ndarray | None) -> np.ndarray:

@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from protolearn.core.jit import Kernel, helper, types, vector
-from protolearn.core.parameters import check_choice, check_number
+from protolearn.core.parameters import check_choice
 from protolearn.core.registry import Registry
 from protolearn.losses.links import LINKS
 
@@ -123,11 +123,6 @@ class CustomLoss(PairLoss):
                 f"A loss takes three numbers, (d_own, d_rival, slope), and {function.__name__} takes "
                 f"{signature(function)}; give it these three."
             ) from None
-
-
-def check_window(window: Any) -> None:
-    """The window of LVQ2, LVQ2.1 and LVQ3 is a share."""
-    check_number("window", window, above=0, below=1)
 
 
 @helper

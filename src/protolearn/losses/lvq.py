@@ -12,7 +12,7 @@ import numpy as np
 
 from protolearn.core.jit import helper, kernel
 from protolearn.core.parameters import check_number
-from protolearn.losses.base import NearestLoss, check_window, rule_signature
+from protolearn.losses.base import NearestLoss, rule_signature
 
 
 @helper
@@ -46,7 +46,7 @@ class WindowRule(Rule):
     lvq_pak_window: bool = False
 
     def check(self) -> None:
-        check_window(self.window)
+        check_number("window", self.window, above=0, below=1)
 
     def parameters(self, slope: float, regularization: float, labels: np.ndarray) -> np.ndarray:
         ratio = (1.0 - self.window) / (1.0 + self.window)

@@ -20,18 +20,10 @@ from protolearn.metrics.base import expanded_distances
 from protolearn.reduction.base import Generator
 
 CRITERIA = ("diameter", "overlap")
-
-
 # Exact diameters cost the square of the block; from here on the sweeps' bound takes their place unless asked otherwise.
 EXACT_UP_TO = 4096
-
-
 _BLOCK = 512
-
-
 _MOST_SWEEPS = 16
-
-
 _STANDS_FOR = """    sample_prototypes_ : array of shape (n_samples,)
         The prototype that stands for each training sample; -1 for samples of weight 0.
     reduction_ : float

@@ -20,19 +20,11 @@ from protolearn.reduction.wilson import KEPT_ROWS, WilsonEditing, check_neighbou
 
 # Members are kept in tiles too, one feature a row and one member a column, so that the processor measures many at once.
 _TILE = 128
-
-
 _FIRST_TILES = 4
-
-
 # A tile is in cache for this many rows.
 _ROWS_AT_ONCE = 8
-
-
-# What a member itself has seen: it has nothing to look at any more.
+# Takes the place of the number of members that a sample was compared with once it is one itself: no more are needed.
 _EVERYTHING = np.iinfo(np.int64).max
-
-
 # The square of a larger number, summed, might not fit float32.
 _LARGEST_IN_FLOAT32 = 1e15
 

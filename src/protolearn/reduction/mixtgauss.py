@@ -16,8 +16,8 @@ from protolearn.core.parameters import check_choice, check_count, check_number, 
 from protolearn.data import Samples, TrainingSet, row_batches
 from protolearn.estimators.blocked import in_blocks
 from protolearn.estimators.documentation import documented
-from protolearn.estimators.prediction import TOO_LARGE, led_by
-from protolearn.estimators.start import begin_on
+from protolearn.estimators.prediction import TOO_LARGE, with_predicted_first
+from protolearn.estimators.start import start_on_sample
 from protolearn.estimators.tradeoff import count_by_folds
 from protolearn.initializers import INITIALIZERS, prototype_counts
 from protolearn.reduction.base import Generator
@@ -187,7 +187,7 @@ class MixtGauss(Generator):
             if self.init == "centroid":
                 return start.mixture(part.centroid, part.ranges, part.floor, n, random)
             counts = np.where(np.arange(data.n_classes) == code, n, 0)
-            positions, _ = data.on_sample(partial(begin_on, INITIALIZERS[self.init], counts, random))
+            positions, _ = data.on_sample(partial(start_on_sample, INITIALIZERS[self.init], counts, random))
             return start.around(positions.astype(np.float64), part.ranges, part.floor)
 
         if self.n_prototypes == "bic":
@@ -275,6 +275,8 @@ class MixtGauss(Generator):
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probability of each class: from the distances to the means, or P(c | x) with classify_by="mixture".
 
+        `fit` calibrates neither; `protolearn.explain.calibrated` does the first.
+
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
@@ -286,7 +288,7 @@ class MixtGauss(Generator):
         if self.classify_by == "prototypes":
             return super().predict_proba(X)
         scores = self._log_joint(X)
-        return led_by(softmax(scores, axis=1), scores.argmax(axis=1))
+        return with_predicted_first(softmax(scores, axis=1), scores.argmax(axis=1))
 
     @in_blocks("scores")
     def decision_function(self, X: Any) -> np.ndarray:

@@ -24,22 +24,14 @@ from protolearn.reduction.neighbour_blocks import Neighbours, offer_block
 from protolearn.reduction.neighbours import nearest_others, nearest_rows
 
 _ROWS_AT_ONCE = 4096
-
-
 # The nearest sample that editing leaves is nearly always among these; the others are searched for one by one.
 _LOOK_AHEAD = 10
-
-
 KEPT_ROWS = """    sample_indices_ : array of shape (n_prototypes,)
         The rows of X that were kept, in their order.
     reduction_ : float
         Share of the samples removed.
 """
-
-
 _CANDIDATES = (1, 3, 5, 7, 9)
-
-
 _FOLDS = 5
 
 
@@ -177,7 +169,7 @@ def edit_blocks(data: BlockedSet, n_neighbors: int) -> Edited:
     firsts = np.cumsum([0, *(sizes[number] for number in sorted(sizes))])[:-1]
     k = min(n_neighbors, data.n_samples - 1)
     neighbours = source.all_pairs(
-        partial(_nobody, k), partial(_offer, data.reader, data.mean, [int(first) for first in firsts])
+        partial(_no_neighbours, k), partial(_offer, data.reader, data.mean, [int(first) for first in firsts])
     )
     masks = source.per_block(partial(_votes, data.reader), neighbours)
     counts = _kept(data, source, masks)
@@ -197,7 +189,7 @@ def _size(number: int, X: Any, y: Any, weight: Any) -> dict[int, int]:
     return {number: X.shape[0]}
 
 
-def _nobody(k: int, number: int, X: Any, y: Any) -> Neighbours:
+def _no_neighbours(k: int, number: int, X: Any, y: Any) -> Neighbours:
     return Neighbours.none(X.shape[0], k)
 
 

@@ -7,6 +7,7 @@ from protolearn.report.metric_plots import plot_omega, plot_relevances
 from protolearn.report.plots import plot_prototypes
 from protolearn.report.projections import plot_decision_regions, plot_embedding
 from protolearn.report.rejection import plot_rejection
+from protolearn.report.verification import plot_verification
 
 __all__ = [
     "plot_certified_accuracy",
@@ -19,4 +20,5 @@ __all__ = [
     "plot_rejection",
     "plot_relevances",
     "plot_tradeoff",
+    "plot_verification",
 ]

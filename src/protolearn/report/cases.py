@@ -8,14 +8,15 @@ from typing import Any
 import numpy as np
 
 from protolearn.core.prototypes import PrototypeSet
+from protolearn.data import TrainingSet
 from protolearn.data.containers import rows_of
+from protolearn.estimators.cases import nearest_cases
 from protolearn.explain.units import units_of
-from protolearn.report.page import text
+from protolearn.report.columns import Line
+from protolearn.report.page import name, text
 from protolearn.report.source import Source
 
-# Rows whose distances are formed at a time.
-_AT_A_TIME = 4096
-_MOST_COLUMNS = 30
+MOST_LINES = 20
 
 
 @dataclass(frozen=True)
@@ -40,66 +41,52 @@ def cases(model: Any, train: Any, y_train: np.ndarray, most: int) -> tuple[list[
     units, classifier = units_of(model)
     metric, found = classifier._prototype_set()
     found = found.astype(np.dtype(np.float64))
-    order = np.argsort(np.searchsorted(classifier.classes_, classifier.prototype_labels_), kind="stable")
+    order = classifier._class_order()
+    members = [np.flatnonzero(found.labels == code)[:most] for code in range(len(classifier.classes_))]
+    shown = np.concatenate(members)
+    some = PrototypeSet(found.positions[shown], found.labels[shown], found.theta, found.slot[shown])
+    known = np.flatnonzero(np.isin(y_train, classifier.classes_))
     Z = units.features(train)
+    codes = np.searchsorted(classifier.classes_, y_train[known])
+    nearest = nearest_cases(some, TrainingSet(Z[known], codes, None, len(classifier.classes_)), metric)
     listed: list[Case] = []
-    for code, label in enumerate(classifier.classes_):
-        members = np.flatnonzero(found.labels == code)[:most]
-        if not len(members):
-            continue
-        own = PrototypeSet(found.positions[members], found.labels[members], found.theta, found.slot[members])
-        rows = np.flatnonzero(y_train == label)
-        nearest: list[int | None] = [None] * len(members)
-        least = np.full(len(members), np.inf)
-        for start in range(0, len(rows), _AT_A_TIME):
-            part = rows[start : start + _AT_A_TIME]
-            distances = metric.distances(Z[part], own)
-            for k, first in enumerate(distances.argmin(axis=0)):
-                if distances[first, k] < least[k]:
-                    nearest[k], least[k] = int(part[first]), distances[first, k]
-        for k, values in enumerate(units.values(own.positions)):
-            row = nearest[k]
-            chosen = np.array([] if row is None else [row], dtype=int)
-            cells = units.cells(rows_of(train, chosen), Z[chosen]) if row is not None else [[None] * len(values)]
-            listed.append(Case(int(order[members[k]]), label, values, row, cells[0]))
+    for prototype, code, case, values in zip(
+        order[shown], some.labels, nearest, units.values(some.positions), strict=True
+    ):
+        row = None if case < 0 else int(known[case])
+        cells = [[None] * len(values)]
+        if row is not None:
+            cells = units.cells(rows_of(train, np.array([row])), Z[[row]])
+        listed.append(Case(int(prototype), classifier.classes_[code], values, row, cells[0]))
     return [str(name) for name in units.columns], listed
 
 
-def case_cards(columns: list[str], found: list[Case], shares: np.ndarray, source: Source) -> str:
+def case_cards(lines: list[Line], found: list[Case], shares: np.ndarray, source: Source) -> str:
     """A card a prototype: its values and those of its training row.
 
     Parameters
     ----------
-    columns : names
+    lines : what `lines_of` gives
     found : what `cases` gives
-    shares : how much each column decides; of very many columns those are shown that decide most
+    shares : how much each line decides, which gives the order; of very many lines the first are shown
     source : names the training rows
     """
-    shown = np.arange(len(columns))
-    if len(columns) > _MOST_COLUMNS:
-        shown = np.sort(np.argsort(-shares, kind="stable")[:_MOST_COLUMNS])
-    return f'<div class="cards">{"".join(_card(columns, one, shown, source) for one in found)}</div>'
+    shown = [lines[k] for k in np.argsort(-shares, kind="stable")[:MOST_LINES]]
+    return f'<div class="cards">{"".join(_card(shown, one, source) for one in found)}</div>'
 
 
-def said_of_columns(n_columns: int) -> str:
-    """A sentence where the cards leave columns out."""
-    return (
-        f" Of {n_columns} columns the {_MOST_COLUMNS} that decide most are shown." if n_columns > _MOST_COLUMNS else ""
-    )
-
-
-def _card(columns: list[str], one: Case, shown: np.ndarray, source: Source) -> str:
+def _card(lines: list[Line], one: Case, source: Source) -> str:
     row = "no training row" if one.row is None else source.train_row(one.row)
-    lines = "".join(
-        f'<tr><th scope="row">{text(columns[j])}</th><td class="number">'
-        f"{text(shown_value(_rounded(one.values[j], one.row_values[j])))}</td>"
-        f'<td class="number">{text(shown_value(one.row_values[j]))}</td></tr>'
-        for j in shown
+    values = [_rounded(*both) for both in zip(one.values, one.row_values, strict=True)]
+    shown = "".join(
+        f'<tr><th scope="row">{name(line.name)}</th><td class="number">{name(line.of_prototype(values))}</td>'
+        f'<td class="number">{name(line.of_row(one.row_values))}</td></tr>'
+        for line in lines
     )
     return (
-        f'<article class="card"><h3>Prototype {one.prototype + 1}: {text(one.label)}</h3><table class="wrap">'
-        f'<thead><tr><th scope="col">column</th><th scope="col" class="number">prototype</th>'
-        f'<th scope="col" class="number">{text(row)}</th></tr></thead><tbody>{lines}</tbody></table></article>'
+        f'<article class="card"><h3>Prototype {one.prototype + 1}: {text(one.label)}</h3><div class="scroll">'
+        '<table class="wrap"><thead><tr><th scope="col">column</th><th scope="col" class="number">prototype</th>'
+        f'<th scope="col" class="number">{text(row)}</th></tr></thead><tbody>{shown}</tbody></table></div></article>'
     )
 
 
@@ -108,12 +95,3 @@ def _rounded(value: Any, other: Any) -> Any:
     if isinstance(value, float) and isinstance(other, int | float):
         return 0.0 if abs(value) < 1e-12 * abs(other) else value
     return value
-
-
-def shown_value(value: Any) -> str:
-    """A value of the table in few digits."""
-    if value is None:
-        return "missing"
-    if isinstance(value, bool | str):
-        return str(value)
-    return f"{value:.0f}" if 1000 <= abs(value) < 1e9 else f"{value:.4g}"

@@ -57,7 +57,8 @@ class Plan:
     validation : the held-out part
     check_every : epochs between two looks at the error
     patience : looks without a lower error after which learning stops; None never stops for it
-    box : (2, n_features), the least and the largest position of a prototype; None bounds none
+    box : (2, n_prototypes, n_features), the least and the largest position of each prototype, or of all as
+        (2, 1, n_features); None bounds none
     """
 
     max_iter: int
@@ -134,6 +135,7 @@ class Solver:
         that are too large
     by_block : learns from one block of a stream after the other (`partial_fit`); False: needs all data at once
     rate_factors : reads the plan's position_factor and metric_factor
+    ridge : adds the plan's ridge to the loss
     by_sum : steps grow with the number of samples, and need rates that are made for sums, as LPD's are
     """
 
@@ -143,6 +145,7 @@ class Solver:
     by_sample: bool = False
     by_block: bool = True
     rate_factors: bool = False
+    ridge: bool = False
     by_sum: bool = False
 
     def __call__(self, start: PrototypeSet, data: Samples, objective: Objective, plan: Plan) -> Solution:

@@ -83,10 +83,10 @@ def coefficients(
     pairs, pulls = np.zeros((len(X), 2), dtype=np.int32), np.zeros((len(X), 2), dtype=dtype)
     columns = np.ascontiguousarray(D.T)
     value = pair_batch.of(dtype)(columns, y, weight, labels, formula, parameters, pairs, pulls)
-    return value, D, two_in_a_row(pairs, pulls, len(prototypes)), pullback
+    return value, D, pair_coefficients(pairs, pulls, len(prototypes)), pullback
 
 
-def two_in_a_row(pairs: np.ndarray, pulls: np.ndarray, n_prototypes: int) -> sparse.csr_array:
+def pair_coefficients(pairs: np.ndarray, pulls: np.ndarray, n_prototypes: int) -> sparse.csr_array:
     """The coefficients of own and rival as a sparse matrix of rows times prototypes."""
     n = len(pairs)
     return sparse.csr_array((pulls.ravel(), pairs.ravel(), np.arange(0, 2 * n + 1, 2)), shape=(n, n_prototypes))
@@ -117,8 +117,8 @@ def prototype_penalty(prototypes: PrototypeSet, objective: Objective) -> Gradien
     found = objective.loss.penalty(prototypes.positions, prototypes.labels)
     if found is None:
         return None
-    value, slope = found
-    return Gradient(value, slope, np.zeros(prototypes.theta.shape)) * objective.regularization
+    value, gradient = found
+    return Gradient(value, gradient, np.zeros(prototypes.theta.shape)) * objective.regularization
 
 
 def total_gradient(prototypes: PrototypeSet, data: Reducible, objective: Objective) -> Gradient | None:

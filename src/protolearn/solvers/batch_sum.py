@@ -12,9 +12,9 @@ from protolearn.data import Samples
 from protolearn.losses import PairLoss
 from protolearn.metrics.base import Packed
 from protolearn.solvers.base import DIVERGED, SOLVERS, Objective, Plan, Solution, Solver, confined
-from protolearn.solvers.batch import Gradient, coefficients, two_in_a_row, with_penalty, wrong
+from protolearn.solvers.batch import Gradient, coefficients, pair_coefficients, with_penalty, wrong
 from protolearn.solvers.kernels import pair_rows
-from protolearn.solvers.stopping import EarlyStopping, best_iterate
+from protolearn.solvers.stopping import EarlyStopping, best_iterate, unchanged
 
 _DEFAULT_TOL = 1e-7
 
@@ -52,7 +52,7 @@ def batch_sum(start: PrototypeSet, data: Samples, objective: Objective, plan: Pl
             if epoch == 0:
                 first = abs(value)
             else:
-                ended = stopping.should_stop(value, partial(_same, current)) or ended
+                ended = stopping.should_stop(value, partial(unchanged, current)) or ended
                 ended = ended or abs(before - value) <= tol * first
             if ended or epoch == plan.max_iter:
                 break
@@ -79,10 +79,6 @@ SOLVERS.add(
     "batch_sum",
     Solver(batch_sum, "Fig. 1 of the paper, fixed steps along the summed gradient", rate_factors=True, by_sum=True),
 )
-
-
-def _same(prototypes: PrototypeSet) -> PrototypeSet:
-    return prototypes
 
 
 def _sums(prototypes: PrototypeSet, data: Samples, objective: Objective) -> Gradient:
@@ -131,5 +127,5 @@ def _by_rows(
         pairs,
         pulls,
     )
-    gradients = objective.metric.gradient(X, prototypes, two_in_a_row(pairs, pulls, len(prototypes)))
+    gradients = objective.metric.gradient(X, prototypes, pair_coefficients(pairs, pulls, len(prototypes)))
     return with_penalty(Gradient(value, *gradients, float(weight.sum()), errors), prototypes, objective)

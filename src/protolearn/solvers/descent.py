@@ -55,7 +55,8 @@ class _Variables:
             return None
         box = np.repeat([[-np.inf], [np.inf]], len(self.origin), axis=1)
         if of_positions is not None:
-            box[:, : self.n_positions] = np.tile(of_positions, len(self.start)) / self.unit
+            each = np.broadcast_to(of_positions, (2, *self.start.positions.shape))
+            box[:, : self.n_positions] = each.reshape(2, -1) / self.unit
         if lowest is not None:
             box[0, self.n_positions :] = lowest
         return box
@@ -95,20 +96,20 @@ class _Variables:
             found[self.n_positions :] = self.metric.gradient_before_projection(raw, at.theta, gradient.theta).ravel()
         return found
 
-    def value_and_slope(self, vector: np.ndarray, data: Samples, objective: Objective) -> tuple[float, np.ndarray]:
+    def value_and_gradient(self, vector: np.ndarray, data: Samples, objective: Objective) -> tuple[float, np.ndarray]:
         """Mean loss and its gradient by the vector."""
         prototypes = self.prototypes(vector)
         found = whole_gradient(prototypes, data, objective)
-        slope = self.gradient(vector, prototypes, found)
-        slope /= data.total_weight
+        gradient = self.gradient(vector, prototypes, found)
+        gradient /= data.total_weight
         value = found.value / data.total_weight
         if self.stiffness is not None:
-            pull = self.ridge_slope(vector, data)
-            value += 0.5 * float(pull @ (vector - self.origin))
-            slope += pull
-        return value, slope
+            ridge = self.ridge_gradient(vector, data)
+            value += 0.5 * float(ridge @ (vector - self.origin))
+            gradient += ridge
+        return value, gradient
 
-    def ridge_slope(self, vector: np.ndarray, data: Samples) -> np.ndarray:
+    def ridge_gradient(self, vector: np.ndarray, data: Samples) -> np.ndarray:
         """The gradient of the ridge, a part of that of the mean loss."""
         return self.stiffness * (vector - self.origin) / data.total_weight
 
@@ -137,28 +138,28 @@ def lbfgs(start: PrototypeSet, data: Samples, objective: Objective, plan: Plan) 
     variables = _Variables(start, objective, plan)
     stopping = EarlyStopping(None, plan.watch, best_iterate(plan, data, objective.metric))
     result = Solution(start)
-    best = variables.vector(start)
+    latest = variables.vector(start)
     last = np.inf
 
-    def value_and_slope(vector: np.ndarray) -> tuple[float, np.ndarray]:
+    def value_and_gradient(vector: np.ndarray) -> tuple[float, np.ndarray]:
         nonlocal last
-        last, slope = variables.value_and_slope(vector, data, objective)
-        return last, slope
+        last, gradient = variables.value_and_gradient(vector, data, objective)
+        return last, gradient
 
     def after_iteration(intermediate_result) -> None:
-        nonlocal best
-        best = intermediate_result.x.copy()
-        if stopping.should_stop(intermediate_result.fun, lambda: variables.prototypes(best)):
+        nonlocal latest
+        latest = intermediate_result.x.copy()
+        if stopping.should_stop(intermediate_result.fun, lambda: variables.prototypes(latest)):
             raise StopIteration
 
     tol = (_DEFAULT_TOL if plan.tol is None else plan.tol) * 1e-2
     try:
         # Once for all iterations: each sum over batches asks for it again, and then it costs nothing.
         with one_blas_thread():
-            if len(best):
+            if len(latest):
                 minimize(
-                    value_and_slope,
-                    best,
+                    value_and_gradient,
+                    latest,
                     jac=True,
                     method="L-BFGS-B",
                     bounds=None if variables.box is None else Bounds(*variables.box),
@@ -168,17 +169,17 @@ def lbfgs(start: PrototypeSet, data: Samples, objective: Objective, plan: Plan) 
                         "ftol": tol,
                         "gtol": tol,
                         "maxfun": 15 * plan.max_iter,
-                        "maxcor": _FEW_CORRECTIONS if len(best) >= _MANY_VARIABLES else _CORRECTIONS,
+                        "maxcor": _FEW_CORRECTIONS if len(latest) >= _MANY_VARIABLES else _CORRECTIONS,
                     },
                 )
             else:
                 # SciPy before 1.12 refuses to minimise by no variable, where no rate is above zero.
-                value_and_slope(best)
+                value_and_gradient(latest)
         if not stopping.curve:
             stopping.curve.append(float(last))
     except KeyboardInterrupt:
         result.interrupted = True
-    _finish(result, variables, best, stopping)
+    _finish(result, variables, latest, stopping)
     return result
 
 
@@ -213,7 +214,7 @@ def _finish(result: Solution, variables: _Variables, vector: np.ndarray, stoppin
 
 
 def _search_steps(variables: _Variables, vector: np.ndarray, data: Samples, objective: Objective, plan: Plan):
-    value, slope = variables.value_and_slope(vector, data, objective)
+    value, gradient = variables.value_and_gradient(vector, data, objective)
     if not np.isfinite(value):
         yield value, vector
         return
@@ -221,18 +222,18 @@ def _search_steps(variables: _Variables, vector: np.ndarray, data: Samples, obje
     step = max(max(plan.position_rate, plan.metric_rate) / plan.scale, _SHORTEST)
     for _ in range(plan.max_iter):
         for _ in range(_HALVINGS):
-            candidate = variables.clip(vector - step * slope)
-            new_value, new_slope = variables.value_and_slope(candidate, data, objective)
+            candidate = variables.clip(vector - step * gradient)
+            new_value, new_gradient = variables.value_and_gradient(candidate, data, objective)
             if new_value <= value - _ARMIJO / step * np.sum((candidate - vector) ** 2):
                 break
             step /= 2
         else:
             yield value, vector
             return
-        moved, bent = candidate - vector, new_slope - slope
+        moved, bent = candidate - vector, new_gradient - gradient
         curvature = moved @ bent
         step = (moved @ moved) / curvature if curvature > 0 else 2 * step
-        vector, value, slope = candidate, new_value, new_slope
+        vector, value, gradient = candidate, new_value, new_gradient
         yield value, vector
 
 
@@ -250,19 +251,22 @@ def _adam_epochs(variables: _Variables, vector: np.ndarray, data: Samples, objec
             if found is None:
                 continue
             total += found.value
-            slope = variables.gradient(vector, prototypes, found) / (found.weight or 1.0)
+            gradient = variables.gradient(vector, prototypes, found) / (found.weight or 1.0)
             if variables.stiffness is not None:
-                slope += variables.ridge_slope(vector, data)
+                gradient += variables.ridge_gradient(vector, data)
             rate = _ADAM_RATE * tau * float(plan.schedule(plan.first_step + step, n_steps))
             step += 1
-            first = keep_first * first + (1 - keep_first) * slope
-            second = keep_second * second + (1 - keep_second) * slope**2
+            first = keep_first * first + (1 - keep_first) * gradient
+            second = keep_second * second + (1 - keep_second) * gradient**2
             corrected = first / (1 - keep_first**step)
             spread = np.sqrt(second / (1 - keep_second**step))
             vector = variables.clip(vector - rate * corrected / (spread + _ADAM_FLOOR * (spread.max(initial=0) or 1.0)))
         yield total / data.total_weight, vector
 
 
-SOLVERS.add("gradient", Solver(gradient, "gradient descent on the whole training set, with line search"))
-SOLVERS.add("lbfgs", Solver(lbfgs, "SciPy's L-BFGS-B on the whole training set, often the lowest loss", by_block=False))
-SOLVERS.add("adam", Solver(adam, "Adam on mini-batches of `batch_size` rows"))
+SOLVERS.add("gradient", Solver(gradient, "gradient descent on the whole training set, with line search", ridge=True))
+SOLVERS.add(
+    "lbfgs",
+    Solver(lbfgs, "SciPy's L-BFGS-B on the whole training set, often the lowest loss", by_block=False, ridge=True),
+)
+SOLVERS.add("adam", Solver(adam, "Adam on mini-batches of `batch_size` rows", ridge=True))

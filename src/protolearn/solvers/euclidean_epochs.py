@@ -21,13 +21,13 @@ from protolearn.losses.base import pair_signature, rule_signature
 from protolearn.metrics.euclidean import distances_to_columns, distances_to_rows, move_column, move_row
 from protolearn.solvers.kernels import confine, epoch_signature
 
-# Rows that are copied to one place before they are shown: fetched one by one from all over X, each is waited for.
+# Rows in the prefetch buffer: fetched one by one from all over X, each would be waited for.
 _AT_A_TIME = 32
 
 
 @vectorised
 def gather(X, y, rows, begin, samples, codes):
-    """The next rows and their classes, as many as there is room for."""
+    """Fill the prefetch buffer: the next rows and their classes, as many as there is room for."""
     for m in range(min(codes.shape[0], rows.shape[0] - begin)):
         n = rows[begin + m]
         codes[m] = y[n]

@@ -44,11 +44,12 @@ class Inside:
 
 
 def brought_inside(prototypes: PrototypeSet, metric: Metric, box: np.ndarray) -> Inside:
-    """Prototypes inside a box, (2, n_features), that decide as the given ones or nearly so."""
+    """Prototypes inside their box (see `Plan`) that decide as the given ones or nearly so; shrunk where it is one."""
     clipped = confined(prototypes, box)
     if np.array_equal(clipped.positions, prototypes.positions):
         return Inside(prototypes, 1.0, True)
-    found = _shrunk(prototypes, metric, box) if len(prototypes.theta) == 1 else None
+    shared = len(prototypes.theta) == 1 and box.shape[1] == 1
+    found = _shrunk(prototypes, metric, box[:, 0]) if shared else None
     return Inside(clipped, 1.0, False) if found is None else found
 
 
@@ -96,4 +97,4 @@ def _shrunk(prototypes: PrototypeSet, metric: Metric, box: np.ndarray) -> Inside
     k = float(solved.x[d])
     moved = mean + (V + solved.x[:d] * spread) / k
     found = prototypes.moved(moved.astype(prototypes.positions.dtype), prototypes.theta)
-    return Inside(confined(found, box), k, bool(solved.x[-n:].mean() < _EQUAL))
+    return Inside(confined(found, box[:, None]), k, bool(solved.x[-n:].mean() < _EQUAL))

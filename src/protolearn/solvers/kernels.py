@@ -58,14 +58,14 @@ def epoch_signature(number: Any, loss: Any, *, functions: bool = True) -> Any:
 
 @vectorised
 def confine(W, i, box):
-    """Move prototype i, a row or a column of W, to the nearest point of the box."""
-    d = box.shape[1]
+    """Move prototype i, a row or a column of W, to the nearest point of its box: least positions, then the largest."""
+    d, last = box.shape[1], box.shape[0] // 2 + i
     if W.shape[1] == d:
         for j in range(d):
-            W[i, j] = min(max(W[i, j], box[0, j]), box[1, j])
+            W[i, j] = min(max(W[i, j], box[i, j]), box[last, j])
     else:
         for j in range(d):
-            W[j, i] = min(max(W[j, i], box[0, j]), box[1, j])
+            W[j, i] = min(max(W[j, i], box[i, j]), box[last, j])
 
 
 @kernel(lambda number: epoch_signature(number, pair_signature(number)))

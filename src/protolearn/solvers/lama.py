@@ -8,7 +8,7 @@ import numpy as np
 
 from protolearn.core.registry import Registry
 from protolearn.solvers.large_margin import project
-from protolearn.solvers.triples import Candidates, TripleProblem
+from protolearn.solvers.triples import Candidates, TripleProblem, squared_distances
 
 # Under batch_step="damped" the pushes on a prototype weigh at most half as much as its pulls.
 _MOST_PUSH = 0.5
@@ -36,7 +36,7 @@ def perimeters(problem: TripleProblem, omega: np.ndarray) -> Perimeters:
     size = max(_BATCH_NUMBERS // len(B), 1)
     for start in range(0, len(A), size):
         rows = np.arange(start, min(start + size, len(A)))
-        D = np.einsum("ij,ij->i", A[rows], A[rows])[:, None] + np.einsum("ij,ij->i", B, B) - 2.0 * A[rows] @ B.T
+        D = squared_distances(A[rows], B)
         targets = problem.targets[rows]
         at = rows[:, None] - start
         distance = np.where(targets >= 0, D[at, targets], -np.inf)

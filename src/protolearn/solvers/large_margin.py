@@ -43,7 +43,7 @@ _DECREASE, _CURVATURE, _TRIALS = 1e-4, 0.9, 25
 # The first step is as long as this share of the start.
 _FIRST_STEP = 0.01
 _MEMORY = 12
-# The least cosine of the angle between a step and the change of the slope that is remembered.
+# The least cosine of the angle between a step and the change of the gradient that is remembered.
 _LEAST_CURVATURE = 1e-12
 # The best multiple is found from all centres where that is quick, else from some.
 _SCALE_PAIRS, _SCALE_CENTRES, _SCALE_STEPS = 1 << 19, 48, 40
@@ -185,13 +185,13 @@ def whitening(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 class _Steps:
-    """Steps of one way to minimise. `value` and `slope` are those of the smoothed cost at the current point.
+    """Steps of one way to minimise. `value` and `gradient` are those of the smoothed cost at the current point.
 
     rough : try steps in float32
     """
 
     value: float
-    slope: np.ndarray
+    gradient: np.ndarray
 
     def __init_subclass__(cls, name: str) -> None:
         METRIC_SOLVERS.add(name, cls)
@@ -211,7 +211,7 @@ class _Steps:
 
     def look(self, candidates: Candidates, smooth: float) -> Sums:
         """Measure where the steps are, under new candidates."""
-        sums, self.slope = self._measure(candidates, self.problem, candidates.mapped, smooth)
+        sums, self.gradient = self._measure(candidates, self.problem, candidates.mapped, smooth)
         self.value = sums.smooth_cost
         return sums
 
@@ -221,16 +221,16 @@ class _Steps:
         raise NotImplementedError("abstract: sums and gradient of one way to minimise")
 
     @staticmethod
-    def gradient(sums: Sums, problem: TripleProblem) -> np.ndarray:
+    def gradient_of(sums: Sums, problem: TripleProblem) -> np.ndarray:
         """sum c (u - u')(x - x')' by two matrix products."""
-        slope = problem.outer_sum(sums.at_points, problem.points)
+        gradient = problem.outer_sum(sums.at_points, problem.points)
         if sums.at_centres is not sums.at_points:
-            slope += problem.outer_sum(sums.at_centres, problem.centres)
-        return slope.astype(np.float64, copy=False)
+            gradient += problem.outer_sum(sums.at_centres, problem.centres)
+        return gradient.astype(np.float64, copy=False)
 
 
 class _Memory:
-    """The last steps s and changes y of the slope: the two loops of L-BFGS (Nocedal 1980).
+    """The last steps s and changes y of the gradient: the two loops of L-BFGS (Nocedal 1980).
 
     SciPy's L-BFGS searches for smooth functions only and forgets its steps between two calls. The cost here has kinks,
     and its candidates change between two exact searches.
@@ -247,14 +247,14 @@ class _Memory:
         self._pairs.clear()
 
     def add(self, step: np.ndarray, change: np.ndarray) -> None:
-        """Remember a step along which the slope rose; the oldest gives way."""
+        """Remember a step along which the gradient rose; the oldest gives way."""
         curvature = float(step @ change)
         if curvature > _LEAST_CURVATURE * np.sqrt(float(step @ step) * float(change @ change)):
             self._pairs.append((step, change, curvature))
 
-    def direction(self, slope: np.ndarray) -> np.ndarray:
-        """Minus the inverse Hessian times the slope."""
-        found, shares = -slope, []
+    def direction(self, gradient: np.ndarray) -> np.ndarray:
+        """Minus the inverse Hessian times the gradient."""
+        found, shares = -gradient, []
         for step, change, curvature in reversed(self._pairs):
             shares.append(float(step @ found) / curvature)
             found -= shares[-1] * change
@@ -296,19 +296,19 @@ class FactorSteps(_Steps, name="factor"):
     ) -> tuple[Sums, np.ndarray]:
         A, B = mapped
         sums = candidates.sums(A, B, A, B, smooth)
-        return sums, 2.0 * self.gradient(sums, problem)
+        return sums, 2.0 * self.gradient_of(sums, problem)
 
     def promise(self) -> float:
         """The share of the cost by which a step a hundredth as long as Omega would fall along the gradient."""
-        size = _FIRST_STEP * np.linalg.norm(self.point) * np.linalg.norm(self.slope)
+        size = _FIRST_STEP * np.linalg.norm(self.point) * np.linalg.norm(self.gradient)
         return float(size / self.value) if self.value > 0 else 0.0
 
     def advance(self, candidates: Candidates, smooth: float) -> bool:
         """One step; False where none lowers the cost."""
-        direction = self.memory.direction(self.slope.ravel()).reshape(self.slope.shape)
-        descent = float(np.vdot(direction, self.slope))
+        direction = self.memory.direction(self.gradient.ravel()).reshape(self.gradient.shape)
+        descent = float(np.vdot(direction, self.gradient))
         if not descent < 0:
-            direction, descent = -self.slope, -float(np.vdot(self.slope, self.slope))
+            direction, descent = -self.gradient, -float(np.vdot(self.gradient, self.gradient))
             self.memory.clear()
             if not descent < 0:
                 return False
@@ -319,11 +319,11 @@ class FactorSteps(_Steps, name="factor"):
         best = None
         for _ in range(_TRIALS):
             trial = self.point + step * direction
-            sums, slope = self.measure(candidates, trial, smooth)
+            sums, gradient = self.measure(candidates, trial, smooth)
             if sums.smooth_cost <= self.value + _DECREASE * step * descent:
-                best = trial, sums.smooth_cost, slope
+                best = trial, sums.smooth_cost, gradient
                 low = step
-                if np.vdot(slope, direction) >= _CURVATURE * descent:
+                if np.vdot(gradient, direction) >= _CURVATURE * descent:
                     break
             else:
                 high = step
@@ -333,9 +333,9 @@ class FactorSteps(_Steps, name="factor"):
                 return False
             self.memory.clear()
             return self.advance(candidates, smooth)
-        trial, value, slope = best
-        self.memory.add(low * direction.ravel(), (slope - self.slope).ravel())
-        self.point, self.value, self.slope = trial, value, slope
+        trial, value, gradient = best
+        self.memory.add(low * direction.ravel(), (gradient - self.gradient).ravel())
+        self.point, self.value, self.gradient = trial, value, gradient
         return True
 
 
@@ -366,35 +366,35 @@ class ProjectionSteps(_Steps, name="projection"):
     ) -> tuple[Sums, np.ndarray]:
         A, B = mapped
         sums = candidates.sums(A, B, problem.centres, problem.points, smooth)
-        slope = self.gradient(sums, problem)
-        return sums, (slope + slope.T) / 2.0
+        gradient = self.gradient_of(sums, problem)
+        return sums, (gradient + gradient.T) / 2.0
 
     def promise(self) -> float:
         """The share of the cost by which a projected step a hundredth as long as Lambda would fall."""
-        steepness = np.linalg.norm(self.slope)
+        steepness = np.linalg.norm(self.gradient)
         if not (self.value > 0 and steepness > 0):
             return 0.0
         step = _FIRST_STEP * np.linalg.norm(self.matrix) / steepness
-        return -np.vdot(project(self.matrix - step * self.slope)[0] - self.matrix, self.slope) / self.value
+        return -np.vdot(project(self.matrix - step * self.gradient)[0] - self.matrix, self.gradient) / self.value
 
     def advance(self, candidates: Candidates, smooth: float) -> bool:
         """One step; False where none lowers the cost."""
-        steepness = np.linalg.norm(self.slope)
+        steepness = np.linalg.norm(self.gradient)
         if not steepness > 0:
             return False
         step = self.step or float(_FIRST_STEP * (np.linalg.norm(self.matrix) or 1.0) / steepness)
         for _ in range(_TRIALS):
-            trial, factor = project(self.matrix - step * self.slope)
-            sums, slope = self.measure(candidates, factor, smooth)
+            trial, factor = project(self.matrix - step * self.gradient)
+            sums, gradient = self.measure(candidates, factor, smooth)
             if sums.smooth_cost <= self.value - _DECREASE / step * np.sum((trial - self.matrix) ** 2):
                 break
             step /= 2.0
         else:
             return False
-        moved, bent = trial - self.matrix, slope - self.slope
+        moved, bent = trial - self.matrix, gradient - self.gradient
         curvature = np.vdot(moved, bent)
         self.step = float(np.vdot(moved, moved) / curvature) if curvature > 0 else 2.0 * step
-        self.matrix, self.factor, self.value, self.slope = trial, factor, sums.smooth_cost, slope
+        self.matrix, self.factor, self.value, self.gradient = trial, factor, sums.smooth_cost, gradient
         return bool(moved.any())
 
 

@@ -30,7 +30,7 @@ from protolearn.solvers.stopping import EarlyStopping, best_iterate
 _BATCH_BYTES = 1 << 23
 _MOST_BATCH_ROWS = 1 << 16
 # Rows whose loss before learning is measured, to tell whether learning made it worse.
-_LOOK_AT = 2000
+LOOK_AT = 2000
 
 
 def online(start: PrototypeSet, data: TrainingSet, objective: Objective, plan: Plan) -> Solution:
@@ -40,17 +40,17 @@ def online(start: PrototypeSet, data: TrainingSet, objective: Objective, plan: P
         theta_s <- project(theta_s - rho(t) sum of c_i dD_i/dtheta_s)
 
     All gradients of a step are taken before anything moves. The loss of an epoch is the mean over its samples, each as
-    it was when the sample was presented. A penalty of the prototypes alone, which acts between batches, is left out.
+    it was when the sample was presented, without the penalty by which `_shrink` moves prototypes between batches.
     """
     presentations = data.presentations(plan.random if plan.shuffle else None)
-    stream = _Stream(start, data, objective, plan, epoch_length=presentations.length)
+    stream = OnlineRun(start, data, objective, plan, epoch_length=presentations.length)
     stopping = EarlyStopping(plan.tol, plan.watch, best_iterate(plan, data, objective.metric))
     size = batch_rows(data.n_features, data.dtype.itemsize, _BATCH_BYTES, _MOST_BATCH_ROWS)
     # A call of a kernel costs 0.2 ms, an epoch on a small set less: several epochs go into one call when nobody looks.
     fitting = max(1, min(size // presentations.length, plan.max_iter // 10))
     together = 1 if plan.watch or plan.tol is not None else fitting
     result = Solution(start)
-    looked_at = presentations.sample(_LOOK_AT)
+    looked_at = presentations.sample(LOOK_AT)
     best = (stream.loss_at_start(looked_at), start) if objective.loss.differentiable else (np.inf, start)
     loss_before = best[0]
     epoch = 0
@@ -62,9 +62,9 @@ def online(start: PrototypeSet, data: TrainingSet, objective: Objective, plan: P
             first = 0
             for rows, share in presentations.epochs(count, size):
                 values = np.empty(len(rows))
-                shown = stream.run_rows(rows, share, values)
-                if shown < len(rows):
-                    diverged = epoch + (first + shown) // presentations.length + 1
+                n_done = stream.run_rows(rows, share, values)
+                if n_done < len(rows):
+                    diverged = epoch + (first + n_done) // presentations.length + 1
                     result.message = DIVERGED.format(epoch=diverged, rate=stream.step_size_hint)
                     break
                 # Some epochs in one batch, or one epoch in some batches.
@@ -89,23 +89,6 @@ def online(start: PrototypeSet, data: TrainingSet, objective: Objective, plan: P
     return result
 
 
-def fit_in_one_call(
-    start: PrototypeSet, data: TrainingSet, objective: Objective, plan: Plan, order: np.ndarray
-) -> PrototypeSet | None:
-    """The prototypes that `online` ends with, by one call of the kernel over the rows of all epochs.
-
-    For many short fits that share `order`, such as those of a grid of settings: 100 epochs over 90 rows take a third of
-    the time. None where `online` has more to do: learning diverged, or ended above the loss it began with.
-    """
-    presentations = data.presentations(plan.random)
-    stream = _Stream(start, data, objective, plan, epoch_length=presentations.length)
-    before = stream.loss_at_start(presentations.sample(_LOOK_AT))
-    values = np.empty(len(order))
-    if stream.run_rows(order, None, values) < len(order) or not values[-presentations.length :].mean() <= before:
-        return None
-    return stream.packed.prototypes()
-
-
 def _got_worse(start: PrototypeSet, end: PrototypeSet, data: TrainingSet, objective: Objective) -> bool:
     """Whether learning made a tenth more of the training set wrong than the start did.
 
@@ -117,7 +100,7 @@ def _got_worse(start: PrototypeSet, end: PrototypeSet, data: TrainingSet, object
     return after > before + 0.1
 
 
-class _Stream:
+class OnlineRun:
     """The state between two calls of the kernel: prototypes, step count, rates of the prototypes."""
 
     def __init__(
@@ -131,7 +114,10 @@ class _Stream:
         self.room = room_for_distances(len(start), data.dtype)
         self.step = plan.first_step
         # An epoch without a place for the box lets prototypes go anywhere.
-        self.box = np.ascontiguousarray(np.empty((2, 0)) if plan.box is None else plan.box, dtype=data.dtype)
+        self.box = np.empty((2, 0), dtype=data.dtype)
+        if plan.box is not None:
+            m, d = start.positions.shape
+            self.box = np.broadcast_to(plan.box, (2, m, d)).astype(data.dtype).reshape(2 * m, d)
         self.end = plan.n_steps or plan.max_iter * epoch_length
         self.step_size_hint = plan.position_rate / objective.loss.rate_unit(plan.scale)
         self.parameters = objective.parameters(start.labels)
@@ -148,9 +134,9 @@ class _Stream:
     def loss_at_start(self, rows: np.ndarray) -> float:
         """Mean loss of the first prototypes over some rows."""
         values = np.full(len(rows), np.nan)
-        whole, still, slope = (self._constant(value, len(rows)) for value in (1.0, 0.0, self.objective.slope))
+        ones, zeros, slope = (self._constant(value, len(rows)) for value in (1.0, 0.0, self.objective.slope))
         before = self.packed.positions.copy()
-        self._call_kernel(rows, whole, still, still, slope, values)
+        self._call_kernel(rows, ones, zeros, zeros, slope, values)
         # Zero times a coefficient that is not finite would have moved a prototype.
         self.packed.positions[...] = before
         return float(values.mean())
@@ -177,20 +163,20 @@ class _Stream:
             # steps 403 times as long. Accuracy there is 0.13 without the division and 0.94 with it.
             growth = annealed(1.0, plan.annealing, steps)
             factor, slope = factor / growth, slope * growth
-        whole, still = self._constant(1.0, len(rows)), self._constant(0.0, len(rows))
-        eta = whole if self.objective.loss.individual_rates else plan.position_rate * factor
-        rho = plan.metric_rate * factor if plan.metric_rate > 0 else still
+        ones, zeros = self._constant(1.0, len(rows)), self._constant(0.0, len(rows))
+        eta = ones if self.objective.loss.individual_rates else plan.position_rate * factor
+        rho = plan.metric_rate * factor if plan.metric_rate > 0 else zeros
         before = packed.positions.copy(), packed.theta.copy()
-        eta_or_none = eta if plan.position_rate > 0 else still
-        shown = self._call_kernel(rows, whole if share is None else share, eta_or_none, rho, slope, values)
+        eta_or_none = eta if plan.position_rate > 0 else zeros
+        n_done = self._call_kernel(rows, ones if share is None else share, eta_or_none, rho, slope, values)
         self.step += len(rows)
         finite = all(np.isfinite(part).all() for part in packed.unpack(packed.positions, packed.theta))
-        if shown == len(rows) and finite:
+        if n_done == len(rows) and finite:
             if self.objective.regularization > 0:
                 self._shrink(float(np.sum(eta if share is None else eta * share)))
-            return shown
+            return n_done
         packed.positions[...], packed.theta[...] = before
-        return min(shown, len(rows) - 1)
+        return min(n_done, len(rows) - 1)
 
     def _call_kernel(
         self,

@@ -12,7 +12,7 @@ from protolearn.data import Samples, TrainingSet
 from protolearn.metrics import Metric
 from protolearn.solvers.base import DIVERGED, SOLVERS, Objective, Plan, Solution, Solver
 from protolearn.solvers.online import online
-from protolearn.solvers.stopping import EarlyStopping, best_iterate
+from protolearn.solvers.stopping import EarlyStopping, best_iterate, unchanged
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ def rounds(start: PrototypeSet, data: Samples, objective: Objective, plan: Plan)
                 rate = plan.position_rate / objective.loss.rate_unit(plan.scale)
                 result.message = DIVERGED.format(epoch=len(stopping.curve) + 1, rate=rate)
                 break
-            if stopping.should_stop(walker.loss / walker.weight, partial(_same, walker.prototypes)):
+            if stopping.should_stop(walker.loss / walker.weight, partial(unchanged, walker.prototypes)):
                 break
     except KeyboardInterrupt:
         result.interrupted = True
@@ -105,10 +105,6 @@ def _mean(ends: list[_Walker], metric: Metric) -> _Walker:
         float(weights.sum()),
         any(end.diverged for end in ends),
     )
-
-
-def _same(prototypes: PrototypeSet) -> PrototypeSet:
-    return prototypes
 
 
 SOLVERS.add(

@@ -57,6 +57,11 @@ def best_iterate(plan: Plan, data: Samples, metric: Metric) -> BestIterate | Non
     return None if plan.keep == "last" else BestIterate(plan, data, metric)
 
 
+def unchanged(prototypes: PrototypeSet) -> PrototypeSet:
+    """The prototypes themselves: bound by `partial`, what `EarlyStopping.should_stop` asks where they are at hand."""
+    return prototypes
+
+
 class EarlyStopping:
     """Ends learning when the mean loss no longer changes, the watcher says so, or the error no longer falls."""
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import date, datetime
 from typing import Any
 
 import numpy as np
 from scipy import sparse
+
+from protolearn.tables.spelling import DATE, MILLISECONDS_A_DAY
+from protolearn.tables.spelling import number as spelled_number
 
 _PLAIN_NUMBERS = "fiub"
 
@@ -50,6 +54,13 @@ def is_missing(value: Any) -> bool:
     return isinstance(value, float | np.floating) and value != value
 
 
+def json_value(value: Any) -> Any:
+    """A value of a table as JSON has it, None where it is missing."""
+    if is_missing(value):
+        return None
+    return value.item() if isinstance(value, np.generic) else value
+
+
 def is_number(value: Any) -> bool:
     """A real number that is no text."""
     return isinstance(value, bool | int | float | np.bool_ | np.integer | np.floating)
@@ -73,18 +84,25 @@ def holds_numbers(column: np.ndarray, name: str) -> bool:
     return all(is_number(value) for value in present)
 
 
-def numbers(column: np.ndarray, name: str) -> np.ndarray:
-    """A column as float64, missing values as NaN; texts that spell numbers are read."""
+def numbers(column: np.ndarray, name: str, form: str = "") -> np.ndarray:
+    """A column as float64, missing values as NaN; texts that spell numbers are read, in a form of `spelling` if given.
+
+    Under a form of dates, dates and times count as days since 1970-01-01 too.
+    """
     if column.dtype.kind in _PLAIN_NUMBERS:
         result = column.astype(np.float64)
+    elif column.dtype.kind == "M" and form.startswith(DATE):
+        milliseconds = column.astype("datetime64[ms]")
+        result = np.where(np.isnat(milliseconds), np.nan, milliseconds.astype(np.float64) / MILLISECONDS_A_DAY)
     else:
         result = np.empty(len(column))
         for row, value in enumerate(column):
             try:
-                result[row] = np.nan if is_missing(value) else float(value)
+                result[row] = np.nan if is_missing(value) else _number(value, form)
             except (TypeError, ValueError):
+                kind = "dates" if form.startswith(DATE) else "numbers"
                 raise ValueError(
-                    f"Column {name} holds numbers in training, and {value!r:.40} in row {row} (the first is 0); mend "
+                    f"Column {name} holds {kind} in training, and {value!r:.40} in row {row} (the first is 0); mend "
                     "it or leave it out."
                 ) from None
     if np.isinf(result).any():
@@ -93,6 +111,18 @@ def numbers(column: np.ndarray, name: str) -> np.ndarray:
             f"Column {name} holds infinity in row {row} (the first is 0); replace it by a number or leave it empty."
         )
     return result
+
+
+def _number(value: Any, form: str) -> float:
+    """A number, also one that a text spells in a form, or a date."""
+    if form and isinstance(value, str):
+        try:
+            return spelled_number(value.strip(), form)
+        except ValueError:
+            return float(value)
+    if form.startswith(DATE) and isinstance(value, date):
+        return spelled_number(value.isoformat(" ") if isinstance(value, datetime) else value.isoformat(), form)
+    return float(value)
 
 
 def texts(column: np.ndarray) -> list[str | None]:

@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from protolearn.core.pages import HasPage
-from protolearn.core.parameters import check_count
+from protolearn.core.parameters import check_count, stores_parameters
 
 # Scores beyond three standard deviations are those of a few rows.
 _LARGEST_SCORE = 3.0
@@ -53,8 +53,8 @@ class PiecewiseLinearBins(HasPage, TransformerMixin, BaseEstimator):
     [array([ 0.,  1.,  2., 10.])]
     """
 
-    def __init__(self, n_bins: int = 6) -> None:
-        self.n_bins = n_bins
+    @stores_parameters
+    def __init__(self, n_bins: int = 6) -> None: ...
 
     def fit(self, X: Any, y: Any = None) -> PiecewiseLinearBins:
         """Learn the bins.
@@ -206,8 +206,8 @@ class NormalScores(HasPage, OneToOneFeatureMixin, TransformerMixin, BaseEstimato
     True
     """
 
-    def __init__(self, n_quantiles: int = 25) -> None:
-        self.n_quantiles = n_quantiles
+    @stores_parameters
+    def __init__(self, n_quantiles: int = 25) -> None: ...
 
     def fit(self, X: Any, y: Any = None) -> NormalScores:
         """Learn the quantiles.

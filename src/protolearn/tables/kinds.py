@@ -3,55 +3,93 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from protolearn.tables import spelling
 
 if TYPE_CHECKING:
     import polars as pl
 
-# 1.234,5 and 24,0; a whole number beside them.
-_DECIMAL_COMMA = r"^[+-]?(\d+|\d{1,3}(\.\d{3})+)(,\d+)?(e[+-]?\d+)?$"
-# What a date looks like, and how polars reads it. Day and month stand in an order that the form itself tells.
-_TIME = r"[ T]\d{1,2}:\d{2}"
-_DATES = (
-    (r"\d{4}-\d{1,2}-\d{1,2}", "%Y-%m-%d"),
-    (r"\d{4}/\d{1,2}/\d{1,2}", "%Y/%m/%d"),
-    (r"\d{1,2}\.\d{1,2}\.\d{4}", "%d.%m.%Y"),
-)
-_CLOCKS = (("", ""), (_TIME, "%H:%M"), (_TIME + r":\d{2}(\.\d+)?", "%H:%M:%S%.f"))
-_EITHER_ORDER = r"^\d{1,2}/\d{1,2}/(\d{2}|\d{4})$"
-_MILLISECONDS_A_DAY = 86_400_000.0
-# Of fewer rows nobody can say that a column numbers them.
+# Of fewer rows, or fewer values, nobody can say that a column numbers or names them.
 _FEWEST_ROWS = 20
-_NAMES = re.compile(r"(?i:(^|[_\W])(id|ids|uuid|guid|nr|no|number|index|idx|key|row|rowid)$)|[a-z](Id|ID|Nr|No)$")
+# A column of identifiers has at most so many rows for each.
+_ROWS_OF_ONE = 4
+# A column is one of numbers, but for mistakes, where at most one in so many rows spells none.
+_ODD_ROWS = 10
+_NAMES = re.compile(r"(?i:(^|[_\W])([pu]?id|ids|uuid|guid|nr|no|number|index|idx|key|row|rowid)$)|[a-z](Id|ID|Nr|No)$")
 
 
-def spelled_numbers(column: pl.Series, separator: str) -> tuple[pl.Series, str] | None:
-    """A column of texts as the numbers that it spells, and how it was read; None where it spells none.
+@dataclass(frozen=True)
+class Remark:
+    """A column of a file that is not read as it stands, or not as it looks.
 
-    Numbers with decimal commas are recognised where the fields of the file are not separated by commas; dates as days
-    since 1970-01-01.
+    sentence : what to tell the user
+    form : in which its texts spell numbers, one of `spelling.FORMS`; empty where they stay texts
+    """
+
+    column: str
+    sentence: str
+    form: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.column} {self.sentence}."
+
+
+def read_spelled(column: pl.Series, separator: str) -> tuple[pl.Series, Remark | None]:
+    """A column of texts, as numbers where all of them spell one, and what to tell of the column.
 
     Parameters
     ----------
-    column : texts, missing ones null
+    column : texts, missing ones null, of which some spell no plain number
     separator : of the file
     """
-    present = column.drop_nulls()
-    if not len(present):
-        return None
-    if separator != "," and present.str.contains(_DECIMAL_COMMA).all() and present.str.contains(",").any():
-        plain = column.str.replace_all(".", "", literal=True).str.replace(",", ".", literal=True)
-        return plain.cast(_polars().Float64), f"numbers with decimal commas, such as {_example(present, ',')}"
-    days = _days(column, present)
-    return None if days is None else (days, f"dates, such as {present[0]}, as days since 1970-01-01")
+    counts = Counter(column.drop_nulls().to_list())
+    form, question = spelling.form_of(counts, separator)
+    if question:
+        return column, Remark(column.name, f"is read as texts: {question}")
+    if form:
+        values = spelled_values(counts, form)
+    else:
+        plain = _polars().Series(list(counts), dtype=_polars().String).cast(_polars().Float64, strict=False)
+        values = dict(zip(counts, plain.to_list(), strict=True))
+    odd = [text for text, value in values.items() if value is None]
+    if not odd:
+        remark = Remark(column.name, f"is read as {spelling.described(form, counts)}", form)
+        return _replaced(column, values), remark
+    n_odd = sum(counts[text] for text in odd)
+    if n_odd * _ODD_ROWS > counts.total():
+        return column, None
+    kind = "dates" if form.startswith(spelling.DATE) else "numbers"
+    row = column.to_list().index(odd[0]) + 1
+    more = f" and {n_odd - 1} more" if n_odd > 1 else ""
+    are = "are" if n_odd > 1 else "is"
+    sentence = f"is read as texts: {odd[0]!r:.40} in row {row}{more} {are} among {counts.total() - n_odd} {kind}"
+    return column, Remark(column.name, sentence)
 
 
-def ambiguous_dates(column: pl.Series) -> str | None:
-    """What to do about a column of texts such as 03/04/2020; None where it is none."""
-    present = column.drop_nulls()
-    if not len(present) or not present.str.contains(_EITHER_ORDER).all():
-        return None
-    return f"texts: does {present[0]} begin with the day or the month? Write dates as 2020-04-03"
+def reread(column: pl.Series, form: str) -> pl.Series | None:
+    """A column of texts as the numbers that it spells in a form; None where some spell none."""
+    values = spelled_values(column.drop_nulls().unique().to_list(), form)
+    return None if None in values.values() else _replaced(column, values)
+
+
+def spelled_values(texts: Any, form: str) -> dict[str, float | None]:
+    """Of each text the number that it spells in a form, None where it spells none."""
+    found: dict[str, float | None] = {}
+    for text in texts:
+        try:
+            found[text] = spelling.number(text, form)
+        except ValueError:
+            found[text] = None
+    return found
+
+
+def _replaced(column: pl.Series, values: dict[str, float | None]) -> pl.Series:
+    # A missing text has no value.
+    numbers = [values.get(text) for text in column.to_list()]
+    return _polars().Series(column.name, numbers, dtype=_polars().Float64)
 
 
 def dates_as_days(column: pl.Series) -> pl.Series | None:
@@ -61,52 +99,68 @@ def dates_as_days(column: pl.Series) -> pl.Series | None:
         column = column.cast(polars.Datetime("ms"))
     if column.dtype != polars.Datetime:
         return None
-    return column.dt.timestamp("ms") / _MILLISECONDS_A_DAY
+    return column.dt.timestamp("ms") / spelling.MILLISECONDS_A_DAY
 
 
 def identifiers(frame: pl.DataFrame) -> dict[str, str]:
     """The columns that number or name the rows, each with how one can tell.
 
-    Different texts in all rows; or different whole numbers in all rows that rise or fall from row to row, or whose name
-    is that of an identifier. Tables below 20 rows have none.
+    Different texts in all rows; or different whole numbers in all rows under the name of an identifier; or whole
+    numbers that go up or down by one from row to row. Tables below 20 rows have none.
 
     Parameters
     ----------
     frame : the columns to learn from
     """
     found = {}
-    for name in frame.columns if frame.height >= _FEWEST_ROWS else []:
-        column = frame[name]
-        text = column.dtype == _polars().String
-        if column.null_count() or not (text or column.dtype.is_integer()) or column.n_unique() < frame.height:
+    for column in _texts_and_whole_numbers(frame):
+        if column.null_count() or column.n_unique() < frame.height:
             continue
-        if text:
-            found[name] = f"another text in each row, such as {column[0]!r:.40}"
-        elif column.is_sorted() or column.is_sorted(descending=True):
-            found[name] = "whole numbers that go on from row to row"
-        elif _NAMES.search(name):
-            found[name] = "another whole number in each row"
+        if column.dtype == _polars().String:
+            found[column.name] = f"another text in each row, such as {column[0]!r:.40}"
+        elif _goes_on(column) and (_NAMES.search(column.name) or _consecutive(column)):
+            found[column.name] = "whole numbers that go on from row to row"
+        elif _NAMES.search(column.name):
+            found[column.name] = "another whole number in each row"
     return found
 
 
-def _days(column: Any, present: Any) -> Any:
-    for date, form in _DATES:
-        if re.match(date, present[0]) is None:
+def possible_identifiers(frame: pl.DataFrame) -> dict[str, str]:
+    """The other columns that look like identifiers, each with how it does: a text or a number for few rows each.
+
+    Parameters
+    ----------
+    frame : the columns to learn from, without `identifiers`
+    """
+    found = {}
+    for column in _texts_and_whole_numbers(frame):
+        present = column.drop_nulls()
+        different = present.n_unique()
+        if different < _FEWEST_ROWS:
             continue
-        for clock, clock_form in _CLOCKS:
-            if not present.str.contains(f"^{date}{clock}$").all():
-                continue
-            texts = column.str.replace("T", " ", literal=True)
-            read = texts.str.strptime(_polars().Datetime("ms"), f"{form} {clock_form}".strip(), strict=False)
-            if not clock:
-                read = texts.str.strptime(_polars().Date, form, strict=False)
-            if read.null_count() == column.null_count():
-                return dates_as_days(read)
-    return None
+        if column.dtype != _polars().String and different == frame.height and _goes_on(column):
+            found[column.name] = "its whole numbers go on from row to row"
+        elif different * _ROWS_OF_ONE >= len(present):
+            if column.dtype == _polars().String:
+                found[column.name] = f"{different} different texts in {len(present)} rows"
+            elif _NAMES.search(column.name):
+                found[column.name] = f"{different} different whole numbers in {len(present)} rows"
+    return found
 
 
-def _example(present: Any, part: str) -> str:
-    return repr(present.filter(present.str.contains(part, literal=True))[0])
+def _texts_and_whole_numbers(frame: pl.DataFrame) -> list[pl.Series]:
+    if frame.height < _FEWEST_ROWS:
+        return []
+    return [column for column in frame if column.dtype == _polars().String or column.dtype.is_integer()]
+
+
+def _goes_on(column: pl.Series) -> bool:
+    """Whether different numbers rise or fall from row to row."""
+    return column.is_sorted() or column.is_sorted(descending=True)
+
+
+def _consecutive(column: Any) -> bool:
+    return column.max() - column.min() == len(column) - 1
 
 
 def _polars() -> Any:

@@ -11,8 +11,9 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from protolearn.core.pages import HasPage
-from protolearn.core.parameters import check_choice, check_count
+from protolearn.core.parameters import check_choice, check_count, stores_parameters
 from protolearn.tables.columns import column_arrays, holds_numbers, is_frame, numbers, texts
+from protolearn.tables.spelling import FORMS
 
 CATEGORIES = ("onehot", "ordinal")
 MISSING = ("impute", "refuse")
@@ -63,6 +64,9 @@ class Preparation(HasPage, TransformerMixin, BaseEstimator):
         "minmax": training values from -1 to 1; "standard": mean 0, standard deviation 1.
     max_categories : int, default=100
         A text column with more levels is an error: it is an identifier rather than a category.
+    spelled : dict of str, default=None
+        By name of a column, how its texts spell numbers: "decimal comma" (1.234,5), "date", "date, day first" or
+        "date, month first" (the last two say how 03/04/2020 is read). Dates count as days since 1970-01-01.
 
     Attributes
     ----------
@@ -93,13 +97,15 @@ class Preparation(HasPage, TransformerMixin, BaseEstimator):
            [1., 2., 0., 1.]])
     """
 
+    @stores_parameters
     def __init__(
-        self, categories: str = "onehot", missing: str = "impute", scaling: str = "minmax", max_categories: int = 100
-    ) -> None:
-        self.categories = categories
-        self.missing = missing
-        self.scaling = scaling
-        self.max_categories = max_categories
+        self,
+        categories: str = "onehot",
+        missing: str = "impute",
+        scaling: str = "minmax",
+        max_categories: int = 100,
+        spelled: dict[str, str] | None = None,
+    ) -> None: ...
 
     def fit(self, X: Any, y: Any = None) -> Preparation:
         """Learn levels, medians and scales.
@@ -119,7 +125,11 @@ class Preparation(HasPage, TransformerMixin, BaseEstimator):
         check_count("max_categories", self.max_categories)
         columns = self._checked_columns(X, reset=True)
         names = self.column_names()
-        self.is_number_ = np.array([holds_numbers(*pair) for pair in zip(columns, names, strict=True)])
+        for form in (self.spelled or {}).values():
+            check_choice("spelled", form, FORMS)
+        self.is_number_ = np.array(
+            [bool(self._form(name)) or holds_numbers(column, name) for column, name in zip(columns, names, strict=True)]
+        )
         self.levels_: list[list[str]] = []
         self.fill_ = np.zeros(len(columns))
         self.had_missing_ = np.zeros(len(columns), dtype=bool)
@@ -263,6 +273,9 @@ class Preparation(HasPage, TransformerMixin, BaseEstimator):
         names = getattr(self, "feature_names_in_", None)
         return [f"x{j}" for j in range(self.n_features_in_)] if names is None else list(names)
 
+    def _form(self, name: str) -> str:
+        return (self.spelled or {}).get(name, "")
+
     def _checked_columns(self, X: Any, *, reset: bool) -> list[np.ndarray]:
         names = getattr(self, "feature_names_in_", None)
         if not reset and names is not None and is_frame(X):
@@ -291,7 +304,7 @@ class Preparation(HasPage, TransformerMixin, BaseEstimator):
             )
 
     def _learn_number(self, j: int, column: np.ndarray, name: str) -> np.ndarray:
-        values = numbers(column, name)
+        values = numbers(column, name, self._form(name))
         empty = np.isnan(values)
         self.levels_.append([])
         if not empty.all():
@@ -307,7 +320,7 @@ class Preparation(HasPage, TransformerMixin, BaseEstimator):
         if len(counts) > self.max_categories:
             raise ValueError(
                 f"Column {name} has {len(counts)} different texts, more than max_categories={self.max_categories}; "
-                "leave it out (--drop), turn it into numbers, or raise max_categories."
+                "leave it out (--drop), turn it into numbers, or, in Python, raise max_categories."
             )
         levels = sorted(counts)
         self.levels_.append(levels)
@@ -321,7 +334,7 @@ class Preparation(HasPage, TransformerMixin, BaseEstimator):
         at = 0
         for j, (column, name) in enumerate(zip(columns, self.column_names(), strict=True)):
             if self.is_number_[j]:
-                values = numbers(column, name)
+                values = numbers(column, name, self._form(name))
                 empty = np.isnan(values)
             else:
                 index = {level: code for code, level in enumerate(self.levels_[j])}

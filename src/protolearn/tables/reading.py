@@ -13,7 +13,7 @@ import re
 import sys
 import zipfile
 import zlib
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from io import BytesIO
 from pathlib import Path
@@ -21,13 +21,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from protolearn.tables.kinds import dates_as_days
+from protolearn.tables.kinds import Remark, dates_as_days
+from protolearn.tables.spelling import DATE
 from protolearn.tables.text import TableError, parse_text
 
 if TYPE_CHECKING:
     import polars as pl
 
-Tell = Callable[[str], None]
+Tell = Callable[[Remark], None]
 FORMATS = ("csv", "tsv", "parquet", "arff", "libsvm", "npz")
 TARGET = "target"
 """Name of the label column of formats that have no names: libsvm and npz."""
@@ -49,7 +50,8 @@ def read_table(
     header: bool = True,
     texts: Collection[str] = (),
     columns: Collection[str] = (),
-    tell: Callable[[str], None] = lambda sentence: None,
+    spelled: Mapping[str, str] | None = None,
+    tell: Callable[[Remark], None] = lambda remark: None,
 ) -> pl.DataFrame:
     """Read a table.
 
@@ -60,7 +62,10 @@ def read_table(
     header : whether the first line of a CSV or TSV file names the columns; else they are column_1, column_2, ...
     texts : columns of a CSV or TSV file that stay texts even where all of them spell numbers
     columns : columns of which a libsvm file, which leaves out zeros, may leave out all
-    tell : called with a sentence for each column that is not read as it stands: decimal commas, dates
+    spelled : of columns of a CSV or TSV file the form in which their texts spell numbers, as a remark on the training
+        set says it; other columns, and those that have another form here, are read as their texts say
+    tell : called with a remark, whose text is a sentence, for each column that is not read as it stands: decimal
+        commas, dates, texts that spell numbers in nearly all rows
 
     Returns
     -------
@@ -79,7 +84,7 @@ def read_table(
         raise TableError(f"{name} is empty; give a file with a header line and rows.")
     kind = format or _format_of(Path(name).name, data)
     try:
-        frame = _READERS[kind](polars, data, name, header, texts, tell)
+        frame = _READERS[kind](polars, data, name, header, texts, spelled or {}, tell)
     except (TableError, ImportError, MemoryError):
         raise
     except BaseException as error:
@@ -124,14 +129,18 @@ def _decompressed(data: bytes, name: str) -> bytes:
 
 def _most_unpacked(data: bytes) -> int:
     """How many bytes a compressed file may unpack to."""
-    return min(max(_UNPACKED_TIMES * len(data), _UNPACKED_ALWAYS), _UNPACKED_MOST)
+    return min(_usually_unpacked(data), _UNPACKED_MOST)
 
 
-def _check_unpacked(n_bytes: int, limit: int, name: str) -> None:
+def _usually_unpacked(data: bytes) -> int:
+    return max(_UNPACKED_TIMES * len(data), _UNPACKED_ALWAYS)
+
+
+def _check_unpacked(n_bytes: int, limit: int, name: str, remedy: str = "unpack it first") -> None:
     if n_bytes > limit:
         raise TableError(
-            f"{name} unpacks to more than {limit >> 20} MB; unpack it first, look whether it is what you expect, and "
-            "give the unpacked file."
+            f"{name} unpacks to more than {limit >> 20} MB; {remedy}, look whether it is what you expect, and give the "
+            "unpacked file."
         )
 
 
@@ -173,15 +182,24 @@ def _format_of(name: str, data: bytes) -> str:
     return "tsv" if b"\t" in first and b"," not in first else "csv"
 
 
-def _parquet(polars: Any, data: bytes, name: str, header: bool, texts: Collection[str], tell: Tell) -> Any:
+def _parquet(
+    polars: Any, data: bytes, name: str, header: bool, texts: Collection[str], spelled: Mapping[str, str], tell: Tell
+) -> Any:
+    # Rows that are all alike take no room in the file, and eight bytes a value in memory: look at the metadata first.
+    shape = (
+        polars.scan_parquet(BytesIO(data)).select(polars.len()).collect().item(),
+        len(polars.read_parquet_schema(BytesIO(data))),
+    )
+    _check_size(shape, name)
+    _check_unpacked(8 * shape[0] * shape[1], _usually_unpacked(data), name, "write it as CSV first")
     frame = polars.read_parquet(data)
     days = {column.name: found for column in frame if (found := dates_as_days(column)) is not None}
     for column in days:
-        tell(f"{column} is read as dates, as days since 1970-01-01.")
+        tell(Remark(column, "is read as dates, as days since 1970-01-01", DATE))
     return frame.with_columns(found.alias(column) for column, found in days.items())
 
 
-def _arff(polars: Any, data: bytes, name: str, header: bool, texts: Collection[str], tell: Tell) -> Any:
+def _arff(polars: Any, data: bytes, name: str, *_: Any) -> Any:
     from io import StringIO
 
     from scipy.io import arff
@@ -198,7 +216,7 @@ def _arff(polars: Any, data: bytes, name: str, header: bool, texts: Collection[s
     return polars.DataFrame(columns)
 
 
-def _libsvm(polars: Any, data: bytes, name: str, header: bool, texts: Collection[str], tell: Tell) -> Any:
+def _libsvm(polars: Any, data: bytes, name: str, *_: Any) -> Any:
     from sklearn.datasets import load_svmlight_file
 
     # Indices as they stand in the file, whether they begin at 0 or at 1: the same feature keeps its name in every file.
@@ -210,7 +228,7 @@ def _libsvm(polars: Any, data: bytes, name: str, header: bool, texts: Collection
     return polars.DataFrame({TARGET: _labels(y), **columns})
 
 
-def _npz(polars: Any, data: bytes, name: str, header: bool, texts: Collection[str], tell: Tell) -> Any:
+def _npz(polars: Any, data: bytes, name: str, *_: Any) -> Any:
     with zipfile.ZipFile(BytesIO(data)) as parts:
         _check_unpacked(sum(part.file_size for part in parts.infolist()), _most_unpacked(data), name)
     with np.load(BytesIO(data), allow_pickle=False) as file:

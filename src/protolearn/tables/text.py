@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 import numpy as np
 
-from protolearn.tables.kinds import ambiguous_dates, spelled_numbers
+from protolearn.tables.kinds import Remark, read_spelled, reread
 
 MISSING = ("", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "?")
 """What stands for a missing value in a text file."""
@@ -27,7 +27,8 @@ def parse_text(
     name: str,
     header: bool,
     texts: Collection[str],
-    tell: Callable[[str], None],
+    spelled: Mapping[str, str],
+    tell: Callable[[Remark], None],
 ) -> Any:
     """The table in a text file; columns in which every value spells a number or a date hold numbers."""
     text = _decoded(data, name)
@@ -45,7 +46,9 @@ def parse_text(
     )
     if frame.height != n_rows or frame.width != len(names):
         raise TableError(f"{name} is ambiguous: it may hold {n_rows} or {frame.height} rows; look for stray quotes.")
-    return frame.select(_typed(polars, frame[column], column in texts, separator, tell) for column in names)
+    return frame.select(
+        _typed(polars, frame[column], column in texts, spelled.get(column, ""), separator, tell) for column in names
+    )
 
 
 def _decoded(data: bytes, name: str) -> str:
@@ -116,20 +119,19 @@ def _is_number(text: str) -> bool:
         return False
 
 
-def _typed(polars: Any, column: Any, keep_text: bool, separator: str, tell: Callable[[str], None]) -> Any:
+def _typed(polars: Any, column: Any, keep_text: bool, form: str, separator: str, tell: Callable[[Remark], None]) -> Any:
     """A column of numbers where every value that is not missing spells one; tells what is not read as it stands."""
     stripped = column.str.strip_chars()
     stripped = stripped.set(stripped.is_in(list(MISSING)), None)
     if keep_text:
         return stripped
+    if form and (numbers := reread(stripped, form)) is not None:
+        return numbers
     for dtype in (polars.Int64, polars.Float64):
         numbers = stripped.cast(dtype, strict=False)
         if numbers.null_count() == stripped.null_count():
             return numbers
-    spelled = spelled_numbers(stripped, separator)
-    if spelled is not None:
-        stripped, how = spelled
-        tell(f"{column.name} is read as {how}.")
-    elif doubt := ambiguous_dates(stripped):
-        tell(f"{column.name} is read as {doubt}.")
-    return stripped
+    numbers, remark = read_spelled(stripped, separator)
+    if remark is not None:
+        tell(remark)
+    return numbers

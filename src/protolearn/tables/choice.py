@@ -9,6 +9,8 @@ from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from protolearn.core.parameters import stores_parameters
+
 
 class ColumnChoice(SelectorMixin, BaseEstimator):
     """Keep the columns given by number, in their order in the table.
@@ -22,8 +24,8 @@ class ColumnChoice(SelectorMixin, BaseEstimator):
     n_features_in_ : int
     """
 
-    def __init__(self, columns: Any = None) -> None:
-        self.columns = columns
+    @stores_parameters
+    def __init__(self, columns: Any = None) -> None: ...
 
     def fit(self, X: Any, y: Any = None) -> ColumnChoice:
         """Check the numbers against a table.
