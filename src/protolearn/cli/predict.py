@@ -102,7 +102,7 @@ def _columns(model, rows, options: argparse.Namespace) -> tuple[dict[str, list],
     labels = model.predict(rows)
     predictions = [no_formula(label) for label in labels.tolist()]
     columns: dict[str, list] = {"row": list(range(1, len(labels) + 1)), "prediction": predictions}
-    probabilities = model.predict_proba(rows) if options.proba or options.reject is not None else None
+    probabilities: Any = model.predict_proba(rows) if options.proba or options.reject is not None else None
     rejected = None
     if options.reject is not None:
         largest = probabilities.max(axis=1)
