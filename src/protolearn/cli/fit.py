@@ -163,6 +163,7 @@ def run(options: argparse.Namespace) -> int:
     begin = time.monotonic()
     with notes():
         interrupted = learner.learn(data)
+        data.note_in(learner.model)
         _save(learner.model, options.out)
     seconds = time.monotonic() - begin
     with notes():

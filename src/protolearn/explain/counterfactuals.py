@@ -240,7 +240,7 @@ class Question:
         if inputs.preparation is not None or ranges is None or isinstance(ranges, str | Mapping):
             return inputs.is_whole
         V = inputs.rows(ranges)
-        return (V == np.floor(V)).all(axis=0)
+        return (np.floor(V) == V).all(axis=0)
 
     def _categories(
         self, x: np.ndarray, still: np.ndarray, one_hot: Iterable[Iterable[str]]
@@ -345,9 +345,7 @@ class Question:
                 best, changed = found, [k for k in changed if k != j]
         return best
 
-    def _among(
-        self, search: Search, columns: list, free: np.ndarray, groups: tuple[Category, ...]
-    ) -> Found | None:
+    def _among(self, search: Search, columns: list, free: np.ndarray, groups: tuple[Category, ...]) -> Found | None:
         column = self.inputs.column_of
         some = tuple(one for one in groups if np.isin(column[one.members], columns).all())
         return search.nearest(free[np.isin(column[free], columns)], some)
