@@ -420,11 +420,16 @@ def test_what_is_asked_wrongly(blobs):
         ({"integers": ["z"]}, "integers names z"),
         ({"ranges": {"z": (0, 1)}}, "ranges names z"),
         ({"ranges": {"x0": (1, 0)}}, "The range of x0 must be"),
+        ({"ranges": {"x0": 3}}, r"The range of x0 must be \(low, high\); got 3"),
+        ({"ranges": {"x0": (1, 2, 3)}}, "The range of x0 must be"),
+        ({"ranges": X[:0]}, "needs at least one row"),
         ({"ranges": "all"}, "ranges must be"),
         ({"count": 0}, "count must be"),
     ]:
         with pytest.raises(ValueError, match=message):
             counterfactual(model, X[0], **settings)
+    with pytest.raises(ValueError, match="Row 1 has no value in column x2; fill it in"):
+        counterfactual(model, [X[0, 0], X[0, 1], np.nan, X[0, 3]])
     with pytest.raises(ValueError, match="takes one row, and got 2"):
         counterfactual(model, X[:2])
     with pytest.raises(ValueError, match="has 3 values, and the model takes 4"):

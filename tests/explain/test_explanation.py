@@ -244,6 +244,15 @@ def test_single_changes_are_values_that_a_column_can_have(learner):
     assert whole > 20
 
 
+def test_a_missing_value_without_a_preparation_is_named(blobs):
+    X, y = blobs
+    holed = X[:3].copy()
+    holed[2, 1] = np.nan
+    for model in (LOGM(1, random_state=0), make_pipeline(StandardScaler(), LOGM(1, random_state=0))):
+        with pytest.raises(ValueError, match="Row 3 has no value in column x1; fill it in, or put a Preparation"):
+            explain(model.fit(X, y), holed)
+
+
 def test_how_sure_is_a_frequency_of_rows_held_out(blobs):
     X, y = blobs
     model = make_pipeline(StandardScaler(), LOGM(1, random_state=0)).fit(X[::2], y[::2])

@@ -13,6 +13,7 @@ from protolearn.explain.certificate import precision
 from protolearn.explain.inputs import Inputs
 from protolearn.explain.rows import Row, plain
 from protolearn.explain.search import Category, Found, Search
+from protolearn.explain.units import check_present
 
 # Values are rounded to this share of their change, outwards, where the class stays the one asked for.
 _ROUNDED_TO = 0.01
@@ -156,6 +157,7 @@ class Question:
         self.row = Row(row, inputs)
         table = self.row.table
         x = inputs.rows(table)[0]
+        check_present(x[None], [inputs.columns[j] for j in inputs.column_of])
         self.values = self.row.values
         code = int(np.searchsorted(inputs.classes, self.row.predicted(table)[0]))
         self.before = inputs.classes[code : code + 1].tolist()[0]
@@ -223,11 +225,17 @@ class Question:
             low, high = (np.where(np.isnan(part), ends, part) for part, ends in zip(known, unlimited, strict=True))
             for j, name in enumerate(inputs.columns):
                 if name in ranges:
-                    low[j], high[j] = (float(end) for end in ranges[name])
-                    if not low[j] <= high[j]:
+                    try:
+                        low[j], high[j] = (float(end) for end in ranges[name])
+                        in_order = low[j] <= high[j]
+                    except (TypeError, ValueError):
+                        in_order = False
+                    if not in_order:
                         raise ValueError(f"The range of {name} must be (low, high); got {ranges[name]!r}.")
             return low, high
         V = inputs.rows(ranges)
+        if not len(V):
+            raise ValueError("A table of ranges needs at least one row; got none.")
         low, high = np.full((2, n), np.nan)
         numbers = np.flatnonzero(inputs.roles == "number")
         low[inputs.column_of[numbers]], high[inputs.column_of[numbers]] = V[:, numbers].min(0), V[:, numbers].max(0)

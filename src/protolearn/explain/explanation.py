@@ -145,8 +145,8 @@ def explain(model: Any, rows: Any) -> list[Explanation]:
         return [_with_frequency(one, model[-1] if isinstance(model, Pipeline) else model) for one in found]
     units, classifier = units_of(model)
     check_explainable(classifier)
-    codes = np.searchsorted(classifier.classes_, model.predict(rows))
     Z = units.features(rows)
+    codes = np.searchsorted(classifier.classes_, model.predict(rows))
     cells = units.cells(rows, Z)
     metric, found = classifier._prototype_set()
     prototypes = found.astype(np.dtype(np.float64))
