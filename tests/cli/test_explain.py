@@ -26,9 +26,9 @@ def test_what_is_certain_and_what_would_change(model, shop, capsys):
 def test_what_was_found_is_not_what_is_proved(model, shop, capsys):
     from dataclasses import replace
 
-    from protolearn.cli.explain import _changes
     from protolearn.cli.inputs import load_model
     from protolearn.explain import explain
+    from protolearn.explain.as_text import _changes
 
     why = explain(load_model("model.json"), read_table(shop)[:1])[0]
     none = replace(why, smallest_change=[], single_changes=[], radius=None)
@@ -37,6 +37,34 @@ def test_what_was_found_is_not_what_is_proved(model, shop, capsys):
     assert _changes(replace(none, is_least=True)) == [found.replace("was found ", "").replace("that ", "")]
     assert "as little as was found, together" in "\n".join(_changes(replace(why, is_least=False)))
     assert "the least, together" in "\n".join(_changes(replace(why, is_least=True)))
+
+
+def test_rows_are_named_as_the_file_names_them_and_certainty_is_a_frequency(shop, capsys):
+    frame = read_table(shop).with_row_index("client").with_columns(client="C" + pl.col("client").cast(pl.String))
+    frame.write_csv("clients.csv")
+    for extra, file in ([], shop), (["--id", "client"], "clients.csv"):
+        assert run("fit", file, "--target", "bought", "--method", "logm", "--prototypes", 1, *extra) == 0
+        capsys.readouterr()
+        assert run("explain", "model.json", file, "--row", 3, "--json") == 0
+        why = json.loads(capsys.readouterr().out)
+        assert why["frequency"][0] <= why["frequency"][1]
+        assert run("explain", "model.json", file, "--row", 3) == 0
+        told = capsys.readouterr().out
+        right, of = why["frequency"]
+        assert f"; among rows like this, {right} of {of} are right" in told
+        kind, number = why["own_name"].split()
+        assert f"most like {why['own_name']} of the training set" in told
+        assert kind == ("client" if extra else "row")
+        row = int(number[1:]) if extra else int(number) - 1
+        assert frame["bought"][row] == why["prediction"]
+        # The nearest of the rows learned from is among the nearest of all.
+        from protolearn.cli.inputs import load_model
+
+        model = load_model("model.json")
+        X = frame.select(model.feature_names_in_)
+        D = model[-1].transform(model[0].transform(X))[:, why["prototype"]]
+        own = frame["bought"].to_numpy() == why["prediction"]
+        assert (D[own] < D[row]).sum() < 20
 
 
 def test_limits_of_the_nearest_row(model, shop, capsys):

@@ -86,6 +86,8 @@ def test_names_of_classes_and_models_without_what_is_needed():
     assert list(sets.classes_) == ["ant", "bee", "cat"]
     with pytest.raises(ValueError, match="class dog, which the model has not learned"):
         sets.calibrate(data[:2], ["ant", "dog"])
+    with pytest.raises(ValueError, match="y has no class for row 2; remove"):
+        sets.calibrate(data[:2], ["ant", None])
     with pytest.raises(ValueError, match="needs distances to prototypes"):
         ConformalClassifier(LogisticRegression().fit(X, Y), score="ratio")
     with pytest.raises(ValueError, match="needs predict_proba"):

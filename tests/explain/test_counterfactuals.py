@@ -1,5 +1,7 @@
 """Counterfactuals: classified as asked, within the limits, and no nearer one where that is said."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -10,11 +12,23 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from problems import ALL_METRICS
-from protolearn import GLVQ, GMLVQ, LGMLVQ, LMNN, LOGM, LPD, HartCondensing, LaMaLVQ, MixtGauss, NearestPrototype
+from protolearn import (
+    GLVQ,
+    GMLVQ,
+    LGMLVQ,
+    LMNN,
+    LOGM,
+    LPD,
+    AutoPrototypes,
+    HartCondensing,
+    LaMaLVQ,
+    MixtGauss,
+    NearestPrototype,
+)
 from protolearn.explain import counterfactual, search
 from protolearn.explain.cells import least_norm
 from protolearn.explain.counterfactuals import Question
-from protolearn.tables import Preparation
+from protolearn.tables import NormalScores, PiecewiseLinearBins, Preparation
 
 
 def fitted(metric, X, y, n_prototypes=2, seed=0):
@@ -379,6 +393,55 @@ def test_where_borders_bend_rows_that_exist_are_found():
     assert none > 0
 
 
+@pytest.mark.parametrize(
+    "steps", [[PiecewiseLinearBins(4)], [NormalScores()], "two sets"], ids=["bins", "scores", "sets"]
+)
+def test_where_no_single_distance_decides_a_near_row_is_found(table, steps):
+    frame, label = table
+    if steps == "two sets":
+        model = AutoPrototypes(time_limit=1e-9, random_state=0, cv=2)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model.fit(frame, label)
+        model.estimators_, model.shares_, model.temperatures_ = model.estimators_[:1] * 2, [0.5, 0.5], [1.0, 1.0]
+        model._soft = model._soft[:1] * 2
+        assert not model.nearest_decides_
+    else:
+        model = make_pipeline(Preparation(), *steps, LOGM(1, random_state=0)).fit(frame, label)
+    rng, shares = np.random.default_rng(0), []
+    low, high = frame.select("age", "dose").min(), frame.select("age", "dose").max()
+    for k in range(0, 240, 16):
+        found = counterfactual(model, frame[k], fixed=["stage"], only_up=["age"] if k % 3 else [])
+        # Beside it the best of random rows.
+        old = frame.row(k, named=True)
+        rows = pl.concat([frame[k]] * 3000).with_columns(
+            age=rng.integers(old["age"] if k % 3 else low["age"][0], high["age"][0], 3000, endpoint=True),
+            dose=rng.uniform(low["dose"][0], high["dose"][0], 3000),
+            colour=rng.choice(["red", "blue", "green"], 3000),
+        )
+        others = model.predict(rows) != found.before
+        if not found:
+            assert not others.any()
+            continue
+        assert model.predict(found.row)[0] == found.label != found.before
+        assert not found.is_nearest
+        new = found.row.row(0, named=True)
+        assert new["age"] == int(new["age"])
+        assert low["age"][0] <= new["age"] <= high["age"][0]
+        assert low["dose"][0] <= new["dose"] <= high["dose"][0]
+        assert new["stage"] == old["stage"]
+        assert new["colour"] in ("red", "blue", "green")
+        assert not k % 3 or new["age"] >= old["age"]
+        cost = sum((rows[name] - old[name]) ** 2 / (high[name][0] - low[name][0]) ** 2 for name in ("age", "dose"))
+        cost = (cost + (rows["colour"] != old["colour"]).cast(int)).to_numpy()
+        shares.append(found.distance / cost[others].min())
+    assert max(shares) < 1.5
+    assert np.median(shares) < 1.02
+    assert counterfactual(model, frame[0], fixed=frame.columns).reason.startswith("No row was found within the ranges")
+    assert len(shares) > 8
+    assert len(counterfactual(model, frame[0], fewest=True).changes) == 1
+
+
 def test_a_table_of_ranges_knows_whole_columns():
     X, y = whole_columns(4)
     X["dose"] = np.random.default_rng(0).normal(y)
@@ -420,11 +483,16 @@ def test_what_is_asked_wrongly(blobs):
         ({"integers": ["z"]}, "integers names z"),
         ({"ranges": {"z": (0, 1)}}, "ranges names z"),
         ({"ranges": {"x0": (1, 0)}}, "The range of x0 must be"),
+        ({"ranges": {"x0": 3}}, r"The range of x0 must be \(low, high\); got 3"),
+        ({"ranges": {"x0": (1, 2, 3)}}, "The range of x0 must be"),
+        ({"ranges": X[:0]}, "needs at least one row"),
         ({"ranges": "all"}, "ranges must be"),
         ({"count": 0}, "count must be"),
     ]:
         with pytest.raises(ValueError, match=message):
             counterfactual(model, X[0], **settings)
+    with pytest.raises(ValueError, match="Row 1 has no value in column x2; fill it in"):
+        counterfactual(model, [X[0, 0], X[0, 1], np.nan, X[0, 3]])
     with pytest.raises(ValueError, match="takes one row, and got 2"):
         counterfactual(model, X[:2])
     with pytest.raises(ValueError, match="has 3 values, and the model takes 4"):

@@ -16,6 +16,7 @@ from protolearn import GMLVQ, LGMLVQ, LMNN, LOGM, LPD, HartCondensing, LaMaLVQ, 
 from protolearn.core.prototypes import PrototypeSet
 from protolearn.explain import certainty, explain
 from protolearn.explain.border import Surroundings, forms, smallest_change
+from protolearn.explain.held_out import note_cases, note_frequencies
 from protolearn.tables import Preparation
 
 # A change this much larger than the one that reaches the border is on the other side, whatever rounding does.
@@ -243,6 +244,38 @@ def test_single_changes_are_values_that_a_column_can_have(learner):
             assert change.column == "dose" or isinstance(change.border, int)
             whole += change.column != "dose"
     assert whole > 20
+
+
+def test_a_missing_value_without_a_preparation_is_named(blobs):
+    X, y = blobs
+    holed = X[:3].copy()
+    holed[2, 1] = np.nan
+    for model in (LOGM(1, random_state=0), make_pipeline(StandardScaler(), LOGM(1, random_state=0))):
+        with pytest.raises(ValueError, match="Row 3 has no value in column x1; fill it in, or put a Preparation"):
+            explain(model.fit(X, y), holed)
+
+
+def test_how_sure_is_a_frequency_of_rows_held_out(blobs):
+    X, y = blobs
+    model = make_pipeline(StandardScaler(), LOGM(1, random_state=0)).fit(X[::2], y[::2])
+    assert explain(model, X[:1])[0].frequency is None
+    note_frequencies(model, X[1::2], y[1::2])
+    note_cases(model, X[::2], y[::2], [f"patient {k}" for k in range(0, len(X), 2)])
+    sure, right = certainty(model, X[1::2]), model.predict(X[1::2]) == y[1::2]
+    least, counted, of = model[-1].reliability_.T
+    assert of.sum() == len(sure)
+    assert counted.sum() == right.sum()
+    for row, why in zip(X[:30], explain(model, X[:30]), strict=True):
+        group = max(np.flatnonzero(least <= why.certainty), default=0)
+        assert why.frequency == (counted[group], of[group])
+        if group + 1 < len(least):
+            alike = (sure >= least[group]) & (sure < least[group + 1])
+            assert why.frequency == (right[alike].sum(), alike.sum()) or group == 0
+        told = str(why)
+        assert told.startswith(f"{why.prediction}; among rows like this, {why.frequency[0]} of {why.frequency[1]} are")
+        assert f"most like {why.own_name} of the training set" in told
+        assert y[int(why.own_name.split()[1])] == why.prediction == model.predict(row[None])[0]
+        assert all(part.column in told for part in why.contributions)
 
 
 def test_behind_other_steps_the_features_are_those_of_the_classifier(blobs):

@@ -171,6 +171,7 @@ def run(options: argparse.Namespace) -> int:
     with notes():
         interrupted = learner.learn(data)
         remember_spelling(learner.model, data.spelled)
+        data.note_in(learner.model)
         _save(learner.model, options.out)
     seconds = time.monotonic() - begin
     with notes():

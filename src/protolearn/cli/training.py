@@ -6,6 +6,7 @@ import argparse
 import json
 import time
 import warnings
+from contextlib import suppress
 from itertools import islice
 from typing import Any
 
@@ -79,6 +80,16 @@ class Data:
             f"{len(self.y)} rows to learn from, {len(self.y_test)} to test on, {_counted(self.X.width, 'column')} "
             f"({listed}), {n_classes} classes"
         )
+
+    def note_in(self, model: Any) -> None:
+        """Store in a model what `explain` says of these rows: which its prototypes are like, how often it is right."""
+        from protolearn.explain.held_out import note_cases, note_frequencies
+
+        named = "row" if self.options.id is None else self.options.id
+        with suppress(ValueError):
+            # What has no prototypes to explain by has no use for it.
+            note_frequencies(model, self.X_test, self.y_test)
+            note_cases(model, self.X, self.y, [f"{named} {row}" for row in self.rows])
 
     def _dropped(self) -> list[str]:
         named = self.options.id

@@ -21,10 +21,20 @@ from sklearn.utils.validation import check_is_fitted
 
 from protolearn.core.parameters import check_choice, check_number
 from protolearn.estimators.prediction import NearestPrototypeMixin
+from protolearn.tables.columns import is_missing
 
 SCORES = ("ratio", "probability", "adaptive")
 # Calibration rows that answer how often decisions of a like score are right.
 _ALIKE = 100
+
+
+def check_labels(y: np.ndarray) -> None:
+    """Raise where the class of a row is missing."""
+    if y.dtype.kind not in "Of":
+        return
+    missing = np.flatnonzero([is_missing(label) for label in y.ravel()])
+    if len(missing):
+        raise ValueError(f"y has no class for row {missing[0] + 1}; remove the rows without one.")
 
 
 class ConformalClassifier:
@@ -116,6 +126,7 @@ class ConformalClassifier:
         self
         """
         y = np.asarray(y)
+        check_labels(y)
         codes = np.minimum(np.searchsorted(self.classes_, y), len(self.classes_) - 1)
         unknown = np.flatnonzero(self.classes_[codes] != y)
         if len(unknown):

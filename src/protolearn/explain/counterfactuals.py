@@ -13,6 +13,8 @@ from protolearn.explain.certificate import precision
 from protolearn.explain.inputs import Inputs
 from protolearn.explain.rows import Row
 from protolearn.explain.search import Category, Found, Search
+from protolearn.explain.several import FreeSearch, SeveralInputs
+from protolearn.explain.units import check_present
 from protolearn.tables.columns import json_value
 
 # Values are rounded to this share of their change, outwards, where the class stays the one asked for.
@@ -38,7 +40,8 @@ class Counterfactual:
     label : the class of the changed row, or the one asked for
     before : the class of the row that was given
     changes : columns and their new values, the largest change first
-    distance : squared, in the metric of the model (the mean over the prototypes where they have several)
+    distance : squared, in the metric of the model (the mean over the prototypes where they have several; where several
+        sets decide, or bins or normal scores bend the columns, in shares of the ranges)
     is_nearest : whether it is proved, but for the rounding of the values, that no nearer row gets the class: under a
         shared metric, where neither a category nor many whole numbers are involved; where there is none, whether it is
         proved that no row gets the class
@@ -91,12 +94,14 @@ def counterfactual(
 
     Under a shared metric this is a quadratic programme for each r, solved for the nearest ones only, so that the row is
     the nearest one there is. Where each class or prototype has its own metric the borders bend; tangents lead to a row
-    that is near, and Lambda is the mean of the prototypes' matrices. `model.predict` gives the class to every row that
-    is returned. Values are rounded to a hundredth of their change.
+    that is near, and Lambda is the mean of the prototypes' matrices. Where several sets decide, or bins or normal
+    scores bend the columns, a search finds a near row, and nearness counts changes in shares of each column's range.
+    `model.predict` gives the class to every row that is returned. Values are rounded to a hundredth of their change.
 
     Parameters
     ----------
-    model : fitted classifier of protolearn, or a Pipeline of scalers, PCA or Preparation that ends in one
+    model : fitted classifier of protolearn, or a Pipeline of scalers, PCA or Preparation that ends in one; bins and
+        normal scores behind these
     row : one row: a table of one row, a Series, a dict, a list or an array
     to : class, optional
         The class wanted; None takes the nearest other one.
@@ -153,10 +158,11 @@ class Question:
         one_hot: Iterable[Iterable[str]],
         ranges: Any,
     ) -> None:
-        self.inputs = inputs = model if isinstance(model, Inputs) else Inputs.of(model)
+        self.inputs = inputs = model if isinstance(model, Inputs) else SeveralInputs.of(model) or Inputs.of(model)
         self.row = Row(row, inputs)
         table = self.row.table
         x = inputs.rows(table)[0]
+        check_present(x[None], [inputs.columns[j] for j in inputs.column_of])
         self.values = self.row.values
         code = int(np.searchsorted(inputs.classes, self.row.predicted(table)[0]))
         self.before = inputs.classes[code : code + 1].tolist()[0]
@@ -181,11 +187,14 @@ class Question:
         lows[grouped], highs[grouped] = x[grouped], x[grouped]
         self.width = self._width()
         target = np.isin(inputs.cells.labels, self.asked)
-        # Twice, for distances of both sides.
-        lost = float(inputs.cells.rounding(x[None], precision(table, inputs))[0])
-        self.search = Search(
-            inputs.cells, x, target, lows, highs, is_code | whole[column], self.width[column], self.groups, lost
-        )
+        box = lows, highs, is_code | whole[column], self.width[column]
+        self.search: Search | FreeSearch
+        if isinstance(inputs, SeveralInputs):
+            self.search = FreeSearch(inputs.sets, x, self.asked, *box[:3], inputs.width)
+        else:
+            # Twice, for distances of both sides.
+            lost = float(inputs.cells.rounding(x[None], precision(table, inputs))[0])
+            self.search = Search(inputs.cells, x, target, *box, self.groups, lost)
         self.free = np.flatnonzero((lows < x) | (highs > x))
         # The inputs of each column; that of a missing value comes first, levels last.
         self.features = [np.flatnonzero(column == j) for j in range(len(inputs.columns))]
@@ -222,11 +231,17 @@ class Question:
             low, high = (np.where(np.isnan(part), ends, part) for part, ends in zip(known, unlimited, strict=True))
             for j, name in enumerate(inputs.columns):
                 if name in ranges:
-                    low[j], high[j] = (float(end) for end in ranges[name])
-                    if not low[j] <= high[j]:
+                    try:
+                        low[j], high[j] = (float(end) for end in ranges[name])
+                        in_order = low[j] <= high[j]
+                    except (TypeError, ValueError):
+                        in_order = False
+                    if not in_order:
                         raise ValueError(f"The range of {name} must be (low, high); got {ranges[name]!r}.")
             return low, high
         V = inputs.rows(ranges)
+        if not len(V):
+            raise ValueError("A table of ranges needs at least one row; got none.")
         low, high = np.full((2, n), np.nan)
         numbers = np.flatnonzero(inputs.roles == "number")
         low[inputs.column_of[numbers]], high[inputs.column_of[numbers]] = V[:, numbers].min(0), V[:, numbers].max(0)
@@ -239,7 +254,7 @@ class Question:
         if inputs.preparation is not None or ranges is None or isinstance(ranges, str | Mapping):
             return inputs.is_whole
         V = inputs.rows(ranges)
-        return (V == np.floor(V)).all(axis=0)
+        return (np.floor(V) == V).all(axis=0)
 
     def _categories(
         self, x: np.ndarray, still: np.ndarray, one_hot: Iterable[Iterable[str]]
@@ -300,7 +315,7 @@ class Question:
         """The nearest row; a number outside its range stays as it is or comes inside."""
         search, column = self.search, self.inputs.column_of
 
-        def find(search: Search, free: np.ndarray) -> Found | None:
+        def find(search: Search | FreeSearch, free: np.ndarray) -> Found | None:
             return self._fewest(search, free, groups) if fewest else search.nearest(free, groups)
 
         def is_outside(v: np.ndarray) -> np.ndarray:
@@ -316,7 +331,7 @@ class Question:
         best = min((one for one in candidates if one is not None), key=lambda one: one.cost, default=None)
         return None if best is None else replace(best, is_nearest=False)
 
-    def _fewest(self, search: Search, free: np.ndarray, groups: tuple[Category, ...]) -> Found | None:
+    def _fewest(self, search: Search | FreeSearch, free: np.ndarray, groups: tuple[Category, ...]) -> Found | None:
         """One column if one is enough; otherwise the columns that change most, and none that is needless."""
         column = self.inputs.column_of
         kinds: list[tuple[np.ndarray, tuple[Category, ...]]] = [(np.array([j]), ()) for j in free]
@@ -343,7 +358,7 @@ class Question:
         return best
 
     def _among(
-        self, search: Search, columns: list, free: np.ndarray, groups: tuple[Category, ...]
+        self, search: Search | FreeSearch, columns: list, free: np.ndarray, groups: tuple[Category, ...]
     ) -> Found | None:
         column = self.inputs.column_of
         some = tuple(one for one in groups if np.isin(column[one.members], columns).all())

@@ -9,8 +9,10 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.pipeline import Pipeline
 
 from protolearn.data.containers import rows_of
+from protolearn.explain.as_text import described
 from protolearn.explain.border import Surroundings
 from protolearn.explain.certificate import certified_radius
 from protolearn.explain.counterfactuals import Change, Counterfactual, Question
@@ -70,6 +72,9 @@ class Explanation:
     estimator : index in `estimators_` of the set that prototype and rival belong to, 0 where the model is one set
     is_least : whether it is proved that nothing smaller than smallest_change changes the decision, or nothing at all
         where that is empty
+    own_name, rival_name : what these training rows are called, where the model knows it
+    frequency : of rows not learned from that were decided about as clearly, how many were classified rightly and how
+        many there were; None where the model does not know it (`protolearn fit` stores it)
 
     Where several sets decide by the mean of their probabilities, the rival is of the second most probable class, and
     distance, rival_distance and contributions are the means over the sets by their shares, in each set as parts of
@@ -94,10 +99,16 @@ class Explanation:
     rival_case: int | None = None
     estimator: int = 0
     is_least: bool = False
+    own_name: str | None = None
+    rival_name: str | None = None
+    frequency: tuple[int, int] | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """Everything as JSON has it; an infinite radius is None."""
         return asdict(self) | {"radius": None if self.radius == np.inf else self.radius}
+
+    def __str__(self) -> str:
+        return described(self)
 
 
 def explain(model: Any, rows: Any) -> list[Explanation]:
@@ -127,11 +138,12 @@ def explain(model: Any, rows: Any) -> list[Explanation]:
     if sets is not None:
         Z = sets.rows(rows)
         cells = sets.units.cells(rows, Z)
-        return [_SetsDecision(sets, z, cell).explanation() for z, cell in zip(Z, cells, strict=True)]
+        found = [_SetsDecision(sets, z, cell).explanation() for z, cell in zip(Z, cells, strict=True)]
+        return [_with_frequency(one, model[-1] if isinstance(model, Pipeline) else model) for one in found]
     units, classifier = units_of(model)
     check_explainable(classifier)
-    codes = np.searchsorted(classifier.classes_, model.predict(rows))
     Z = units.features(rows)
+    codes = np.searchsorted(classifier.classes_, model.predict(rows))
     cells = units.cells(rows, Z)
     metric, found = classifier._prototype_set()
     prototypes = found.astype(np.dtype(np.float64))
@@ -140,10 +152,20 @@ def explain(model: Any, rows: Any) -> list[Explanation]:
     order = classifier._class_order()
     values = units.values(prototypes.positions)
     limits = _Limits(model, units, rows)
-    return [
+    explained = [
         _Decision(classifier, units, around, cell, int(code), values, order, limits, row).explanation()
         for row, (around, cell, code) in enumerate(zip(surroundings(Z, metric, prototypes), cells, codes, strict=True))
     ]
+    return [_with_frequency(one, classifier) for one in explained]
+
+
+def _with_frequency(why: Explanation, classifier: Any) -> Explanation:
+    """The explanation with the group of the model's table that its certainty falls into."""
+    known = getattr(classifier, "reliability_", None)
+    if known is None:
+        return why
+    _, right, of = known[max(int(np.searchsorted(known[:, 0], why.certainty, side="right")) - 1, 0)]
+    return replace(why, frequency=(int(right), int(of)))
 
 
 def certainty(model: Any, rows: Any) -> np.ndarray:
@@ -263,11 +285,17 @@ class _Decision:
             outside=self.limits.outside(self.units.columns, self.cells),
             own_case=self._case(self.own),
             rival_case=self._case(self.rival),
+            own_name=self._name(self.own),
+            rival_name=self._name(self.rival),
         )
 
     def _case(self, prototype: int) -> int | None:
         cases = getattr(self.classifier, "prototype_cases_", None)
         return None if cases is None else int(cases[self.order[prototype]])
+
+    def _name(self, prototype: int) -> str | None:
+        names = getattr(self.classifier, "case_names_", None)
+        return None if names is None else str(names[self.order[prototype]]) or None
 
     def contributions(self) -> list[Contribution]:
         by_column = added(self.units, self.around, self.own, self.rival)
@@ -317,8 +345,8 @@ class _Decision:
             ways = [(sign, self.around.first_change(sign * unit, self.is_own)) for sign in (1.0, -1.0)]
             steps = [(way[0], sign, way[1]) for sign, way in ways if way is not None]
             for size, sign, prototype in sorted(steps):
-                change = self._number(int(feature), sign * size, self.label(self.around.prototypes.labels[prototype]))
-                change = self._allowed(int(feature), change)
+                label = self.label(self.around.prototypes.labels[prototype])
+                change = self._allowed(int(feature), self._number(int(feature), sign * size, label))
                 if change is not None:
                     found.append((size, change))
                     break
@@ -348,9 +376,7 @@ class _Decision:
         ]
 
 
-def allowed(
-    change: Change, low: float, high: float, is_whole: bool, label_at: Callable[[float], Any]
-) -> Change | None:
+def allowed(change: Change, low: float, high: float, is_whole: bool, label_at: Callable[[float], Any]) -> Change | None:
     """A change of one number as its column can have it: within its range, and whole; None where it cannot.
 
     label_at : the class with a value; the decision may have changed back on the way there

@@ -48,7 +48,10 @@ class Units:
         """Raw rows as the classifier sees them."""
         Z = rows if self.before is None else self.before.transform(rows)
         Z = Z.toarray() if sparse.issparse(Z) else np.asarray(Z)
-        return Z.astype(np.float64) if Z.ndim == 2 else np.atleast_2d(Z).astype(np.float64)
+        Z = np.atleast_2d(Z).astype(np.float64)
+        if len(self.column_of) == Z.shape[1]:
+            check_present(Z, [self.columns[j] for j in self.column_of])
+        return Z
 
     def cells(self, rows: Any, Z: np.ndarray) -> list[list[Any]]:
         """The raw values of rows, None where missing."""
@@ -72,6 +75,17 @@ class Units:
     def raw(self, feature: int, z: float) -> float:
         """The value of a number whose feature is z."""
         return float(z / self.factor[feature] + self.offset[feature])
+
+
+def check_present(V: np.ndarray, names: list[str]) -> None:
+    """Raise where a number is missing."""
+    missing = np.argwhere(np.isnan(V))
+    if len(missing):
+        row, column = missing[0]
+        raise ValueError(
+            f"Row {row + 1} has no value in column {names[column]}; fill it in, or put a Preparation before the "
+            "classifier, which takes missing values."
+        )
 
 
 def units_of(model: Any) -> tuple[Units, Any]:

@@ -43,7 +43,7 @@ _CHECKSUM = re.compile(rb'"sha256": "([0-9a-f]{64})"')
 # Fitted attributes by the class that sets them; an estimator has those of all its bases.
 _FITTED: dict[str, str] = {
     "BaseEstimator": "n_features_in_ feature_names_in_",
-    "NearestPrototypeMixin": "classes_ prototypes_ prototype_labels_ temperature_",
+    "NearestPrototypeMixin": "classes_ prototypes_ prototype_labels_ temperature_ case_names_ reliability_",
     "CheckedClassifier": "data_min_ data_max_",
     "PrototypeBase": "_theta",
     "LearningClassifier": "prototype_cases_ relevances_ omega_ loss_curve_ n_iter_ _link _final_slope _scale "
@@ -59,7 +59,7 @@ _FITTED: dict[str, str] = {
     "MixtGauss": "variances_ priors_ class_prior_ log_likelihood_curve_ accuracy_curve_ n_iter_ _means",
     "StructuralRiskSelector": "classes_ results_ best_estimator_ best_n_prototypes_",
     "Preparation": "is_number_ levels_ fill_ had_missing_ data_min_ data_max_ is_whole_ offset_ factor_",
-    "AutoPrototypes": "classes_ estimators_ shares_ temperatures_ cv_results_ _soft _chosen stopped_by_",
+    "AutoPrototypes": "classes_ estimators_ shares_ temperatures_ cv_results_ _soft _chosen stopped_by_ reliability_",
     "PiecewiseLinearBins": "edges_ mean_ scale_",
     "NormalScores": "quantiles_ mean_ scale_",
     "StandardScaler": "mean_ var_ scale_ n_samples_seen_",
