@@ -100,9 +100,8 @@ def test_names_of_classes_and_models_without_what_is_needed():
 class Sure(ClassifierMixin, BaseEstimator):
     """A model that is always sure, and right."""
 
-    classes_ = np.array([0, 1])
-
     def fit(self, X, y):
+        self.classes_ = np.unique(y)
         return self
 
     def predict_proba(self, X):
@@ -112,9 +111,10 @@ class Sure(ClassifierMixin, BaseEstimator):
 def test_rows_of_which_the_model_is_sure_are_covered_as_often_as_promised():
     """The random part of a new row is not that of a calibration row."""
     y = np.arange(19) % 2
+    model = Sure().fit(y[:, None], y)
     covered = []
     for seed in range(300):
-        sets = ConformalClassifier(Sure(), 0.1, score="adaptive", random_state=seed).calibrate(y[:, None], y)
+        sets = ConformalClassifier(model, 0.1, score="adaptive", random_state=seed).calibrate(y[:, None], y)
         covered.append(sets.predict_set(y[:, None])[range(19), y].mean())
     # 18 of 20, the new row among them; with the same random parts it is 18 of 19 each time.
     assert np.std(covered) > 0.02
