@@ -65,7 +65,9 @@ def covered(table: str, options: argparse.Namespace) -> Iterator[dict[str, Any]]
                 if kind == "crepes":
                     sets = sets_of_crepes(model, X[known], y[known], X[tested], alpha)
                 else:
-                    sets = ConformalClassifier(model, alpha, score=kind).calibrate(X[known], y[known])
+                    sets = ConformalClassifier(model, alpha, score=kind, random_state=seed).calibrate(
+                        X[known], y[known]
+                    )
                     sets = sets.predict_set(X[tested])
                 found[alpha, kind].append(
                     (sets[np.arange(len(tested)), codes].mean(), sets.sum(axis=1).mean(), nominal)

@@ -131,7 +131,7 @@ class ConformalClassifier:
         unknown = np.flatnonzero(self.classes_[codes] != y)
         if len(unknown):
             raise ValueError(f"y holds class {y[unknown[0]]!s}, which the model has not learned; remove its rows.")
-        scores = self._scores(X)
+        scores = self._scores(X, check_random_state(self.random_state))
         if y.shape != (len(scores),) or not len(y):
             raise ValueError(f"Give one class for each of at least one row; got {len(scores)} rows and y {y.shape}.")
         own = scores[np.arange(len(y)), codes]
@@ -165,7 +165,10 @@ class ConformalClassifier:
         sets : boolean ndarray of shape (n_samples, n_classes)
         """
         self._check_calibrated()
-        return self._scores(X) <= self.thresholds_
+        # Other random numbers than those of the calibration rows: with the same ones n rows of which the model is sure
+        # are covered as often as the n calibration rows are, not as often as one row more.
+        random = check_random_state(self.random_state)
+        return self._scores(X, check_random_state(random.randint(2**31 - 1))) <= self.thresholds_
 
     def frequency(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
         """How sure each decision is, as a frequency: of the calibration rows decided as clearly, how many were right.
@@ -209,7 +212,7 @@ class ConformalClassifier:
             ratio = np.where(other == D, 1.0, D / other)
         return np.where(np.isinf(D), np.inf, ratio)
 
-    def _scores(self, X: Any) -> np.ndarray:
+    def _scores(self, X: Any, random: np.random.RandomState) -> np.ndarray:
         """How unlike each class each row is, (n_samples, n_classes)."""
         if self.score != "adaptive":
             return self._plain(X)
@@ -217,5 +220,4 @@ class ConformalClassifier:
         order = np.argsort(-p, axis=1, kind="stable")
         sums = np.empty_like(p)
         np.put_along_axis(sums, order, np.cumsum(np.take_along_axis(p, order, axis=1), axis=1), axis=1)
-        random = check_random_state(self.random_state)
         return sums - random.uniform(size=(len(p), 1)) * p
