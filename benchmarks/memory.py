@@ -80,11 +80,10 @@ def tables(rows: Sequence[Measurement]) -> list[tuple[str, Sequence[str], list[t
             f"`{task}`",
             spread(where(rows, task=task, measure="peak")),
             f"{median(where(rows, task=task, measure='data')):.0f}",
-            f"{_allowed(rows, task):.0f}",
         )
         for task in _tasks(rows)
     ]
-    return [("Megabytes", ("fit", "peak, data included", "data", "3 X + 50 MB"), body)]
+    return [("Megabytes", ("fit", "peak, data included", "data"), body)]
 
 
 CASE = Case(

@@ -165,7 +165,7 @@ def lines(rows: Sequence[Measurement]) -> list[Line]:
     return found
 
 
-HEADER = ("set", "method", "kept", "seconds", "first call", "peak MB", "3 X + 200 MB")
+HEADER = ("set", "method", "kept", "seconds", "first call", "peak MB")
 
 
 def tables(rows: Sequence[Measurement]) -> list[tuple[str, Sequence[str], list[tuple]]]:
@@ -173,7 +173,7 @@ def tables(rows: Sequence[Measurement]) -> list[tuple[str, Sequence[str], list[t
     body = []
     for source in dict.fromkeys((row.part, row.data, row.task) for row in rows):
         here = where(rows, part=source[0], task=source[2])
-        of = {name: where(here, measure=name) for name in ("kept", "time", "first call", "peak", "data")}
+        of = {name: where(here, measure=name) for name in ("kept", "time", "first call", "peak")}
         body.append(
             (
                 source[1],
@@ -182,7 +182,6 @@ def tables(rows: Sequence[Measurement]) -> list[tuple[str, Sequence[str], list[t
                 spread(of["time"]),
                 number(median(of["first call"])),
                 f"{median(of['peak']):.0f}",
-                f"{3 * median(of['data']) + 200:.0f}",
             )
         )
     return [("Every job", HEADER, body)]

@@ -32,7 +32,8 @@ def masked(text):
     """Without what differs from machine to machine: times, and what follows from them."""
     text = re.sub(r"(?m)^(.*\d\.\d{3} +[\d-]+ +\d+\.\d) +\d+\.\d\d$", r"\1 TIME", text)
     text = re.sub(r"about (\d+(\.\d)? x (faster|slower)|as fast)", "N x faster", text)
-    text = re.sub(r"learned in \d+ s", "learned in N s", text)
+    # A model file holds measured seconds, and numbers with as many digits as they need.
+    text = re.sub(r"learned in \d+ s(: \S+ \(\d+ KB\))?", "learned in N s", text)
     text = re.sub(r"(?m)^((given|small): .*\d\.\d{3} +\d+) +\d+\.\d\d$", r"\1 TIME", text)
     text = re.sub(r"(?m)^(given: .*\d\.\d{3}) +\d+ TIME$|(where it takes) \d+", r"\1\2 SIZE", text)
     # The size of a pickled model is that of a release of scikit-learn.

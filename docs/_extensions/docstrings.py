@@ -27,7 +27,7 @@ def literal_formulas(lines: list[str]) -> list[str]:
             found += ["::", ""]
         inside = indented or (inside and not line.strip())
         # The number of an equation stands far to the right in the source; on a page it would be out of sight.
-        found.append(re.sub(r"(?<=\S) {4,}(?=\S)", "    ", line) if indented else escaped(line))
+        found.append(re.sub(r"([=<].*\S) {4,}(?=\S)", r"\1    ", line) if indented else escaped(line))
     return found + [escaped(line) for line in lines[end:]]
 
 
@@ -73,7 +73,7 @@ AT_THE_ROOT = {
 def unlisted() -> list[str]:
     """Pages beside conf.py that no index lists, so that a new page is on the site at once."""
     here = Path(__file__).parents[1]
-    indexes = [here / "index.md", *here.glob("*/index.md")]
+    indexes = [here / "index.md", *here.glob("*/*.md")]
     listed = {found for path in indexes for found in re.findall(LISTED, path.read_text(encoding="utf-8"))}
     return sorted({path.stem for path in here.glob("*.md")} - listed - {"index", "papers"})
 
@@ -95,7 +95,7 @@ def improve(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[
     """Called by autodoc for each docstring, before numpydoc."""
     if not name.startswith("protolearn"):
         return
-    lines[:] = literal_formulas(lines) if any(SECTION.match(line) for line in lines) else definitions(lines)
+    lines[:] = definitions(literal_formulas(lines))
     reference = PAPERS.get(name.rpartition(".")[2], "") if what == "class" else ""
     if reference:
         end = next((i - 1 for i, line in enumerate(lines) if SECTION.match(line)), len(lines))

@@ -270,9 +270,20 @@ def test_a_class_of_one_row_is_learned_and_judges_nothing():
         ({"time_limit": 0}, "time_limit must be a number > 0"),
         ({"max_bytes": 0.5}, "max_bytes must be a whole number"),
         ({"scoring": "acuracy"}, "acuracy"),
+        ({"scoring": "r2"}, "scoring='r2' judges numbers, and AutoPrototypes predicts classes"),
+        ({"scoring": "neg_mean_squared_error"}, "scoring='neg_mean_squared_error' judges numbers"),
+        ({"scoring": "roc_auc"}, "scoring='roc_auc' cannot judge these 3 classes: .* Choose .*roc_auc_ovr"),
+        ({"scoring": "f1"}, "scoring='f1' cannot judge these 3 classes: .* Choose f1_macro or f1_micro"),
+        ({"scoring": lambda model, X, y: np.nan}, "cannot judge these 3 classes: it gives no finite number"),
+        ({"class_weight": "foo"}, "class_weight must be one of 'balanced'; got 'foo'"),
+        ({"class_weight": [1, 2]}, "class_weight must be None, 'balanced' or a dict by class"),
+        ({"class_weight": {0: 1, 7: 2}}, "class_weight names class 7, and y holds 0, 1, 2; name these"),
+        ({"class_weight": {0: 0.0}}, "class_weight must be above zero for every class"),
     ],
 )
-def test_bad_parameters(parameters, message, iris):
+def test_bad_parameters(parameters, message, iris, monkeypatch):
+    # Nothing learns before.
+    monkeypatch.setattr(automatic, "Search", None)
     with pytest.raises(ValueError, match=message):
         AutoPrototypes(**parameters).fit(*iris)
 
@@ -285,6 +296,10 @@ def test_bad_tables(iris):
         AutoPrototypes().fit(X[::50], y[::50])
     with pytest.raises(ValueError, match="X has 150 rows and y has 149"):
         AutoPrototypes().fit(X, y[:-1])
+    with pytest.raises(ValueError, match=r"X has 150 rows and sample_weight is of shape \(149,\)"):
+        AutoPrototypes().fit(X, y, sample_weight=np.ones(149))
+    with pytest.raises(ValueError, match="scoring='f1' cannot judge these 2 classes: .* Choose f1_macro"):
+        AutoPrototypes(scoring="f1").fit(X[:100], np.array(["no", "yes"])[y[:100]])
 
 
 def test_a_clone_is_unfitted_and_equal(fitted):

@@ -75,6 +75,27 @@ def test_all_preparations_are_there(of_three):
     assert sorted(kinds) == [[], ["NormalScores"], ["PiecewiseLinearBins"]]
 
 
+@pytest.mark.filterwarnings("ignore:overflow")
+def test_a_row_too_large_to_square_is_refused_by_the_function_of_one_row(of_three):
+    model, X, _ = of_three
+    row = X.iloc[0].to_dict()
+    with pytest.raises(ValueError, match="The row holds a number too large to square; check its unit"):
+        model.row_classifier()(row | {"weight": 1e300})
+
+
+def test_one_row_of_a_set_that_lacks_a_class():
+    """Rows alone in their class judge nothing and may be missing from a set: here from the second."""
+    X, y = load_wine(return_X_y=True)
+    model = AutoPrototypes(cv=2, random_state=0).fit(X, y)
+    whole, part = model.estimators_[0], make_pipeline(*clone(model.estimators_[0]))
+    part.fit(X[y < 2], y[y < 2])
+    model.estimators_, model._soft = [whole, part], [True, False]
+    model.shares_, model.temperatures_ = np.array([0.5, 0.5]), np.array([1.0, 0.7])
+    classify = model.row_classifier()
+    assert [classify(row) for row in X] == model.predict(X).tolist()
+    assert 2 in model.predict(X)
+
+
 @pytest.mark.parametrize("which", ["of_one", "of_three"])
 def test_one_row_as_all_rows(which, request):
     model, X, _ = request.getfixturevalue(which)

@@ -23,6 +23,22 @@ def test_what_is_certain_and_what_would_change(model, shop, capsys):
     assert "or alone" in told or "no single column alone would change it" in told
 
 
+def test_what_was_found_is_not_what_is_proved(model, shop, capsys):
+    from dataclasses import replace
+
+    from protolearn.cli.explain import _changes
+    from protolearn.cli.inputs import load_model
+    from protolearn.explain import explain
+
+    why = explain(load_model("model.json"), read_table(shop)[:1])[0]
+    none = replace(why, smallest_change=[], single_changes=[], radius=None)
+    found = "No change was found within the training set's ranges that leads to another decision."
+    assert _changes(replace(none, is_least=False)) == [found]
+    assert _changes(replace(none, is_least=True)) == [found.replace("was found ", "").replace("that ", "")]
+    assert "as little as was found, together" in "\n".join(_changes(replace(why, is_least=False)))
+    assert "the least, together" in "\n".join(_changes(replace(why, is_least=True)))
+
+
 def test_limits_of_the_nearest_row(model, shop, capsys):
     frame = read_table(shop)
     for row in range(1, 12):

@@ -11,7 +11,9 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from problems import ALL_METRICS
 from protolearn import GLVQ, GMLVQ, LGMLVQ, LMNN, LOGM, LPD, HartCondensing, LaMaLVQ, MixtGauss, NearestPrototype
-from protolearn.explain import counterfactual
+from protolearn.explain import counterfactual, search
+from protolearn.explain.cells import least_norm
+from protolearn.explain.counterfactuals import Question
 from protolearn.tables import Preparation
 
 
@@ -202,6 +204,43 @@ def test_whole_numbers_levels_and_missing_values_stay_valid(table, learner, cate
     assert failed == 0
 
 
+def whole_columns(n_columns, n=200, levels=9):
+    rng = np.random.default_rng(3)
+    y = np.arange(n) % 2
+    rates = rng.uniform(1.0, 4.0, n_columns)
+    X = np.minimum(rng.poisson(rates + y[:, None] * rng.uniform(0.0, 2.0, n_columns)), levels - 1)
+    return pd.DataFrame(X, columns=[f"x{j}" for j in range(n_columns)]).astype(float), y
+
+
+@pytest.mark.parametrize("n_columns", [3, 5])
+@pytest.mark.parametrize("learner", [LOGM(2, metric="euclidean", random_state=0), *MAPS.values()], ids=["LOGM", *MAPS])
+def test_whole_numbers_are_as_near_as_any(learner, n_columns):
+    X, y = whole_columns(n_columns)
+    model = make_pipeline(Preparation(), learner).fit(X, y)
+    grid = np.stack(np.meshgrid(*[np.arange(9.0)] * n_columns), axis=-1).reshape(-1, n_columns)
+    grid = grid[((grid >= X.min().to_numpy()) & (grid <= X.max().to_numpy())).all(axis=1)]
+    labels, shares = model.predict(pd.DataFrame(grid, columns=X.columns)), []
+    for k in range(0, 200, 9):
+        found = counterfactual(model, X.iloc[[k]])
+        question = Question(model, X.iloc[[k]], None, (), (), (), "data", (), "data")
+        shares.append(found.distance / question._model_cost(grid[labels != found.before]).min())
+        assert not found.is_nearest or shares[-1] < 1 + 1e-9
+        assert (found.row.to_numpy() == np.rint(found.row.to_numpy())).all()
+    assert min(shares) > 1 - 1e-6
+    assert np.median(shares) < 1 + 1e-6
+    assert np.quantile(shares, 0.9) < (1.3 if n_columns == 5 else 1 + 1e-6)
+
+
+def test_whole_numbers_take_few_programmes(monkeypatch):
+    X, y = whole_columns(14)
+    model = make_pipeline(Preparation(), LOGM(1, metric="euclidean", random_state=0)).fit(X, y)
+    solved = []
+    monkeypatch.setattr(search, "least_norm", lambda *system: solved.append(1) or least_norm(*system))
+    for k in range(0, 200, 20):
+        assert counterfactual(model, X.iloc[[k]])
+    assert len(solved) < 1000
+
+
 def test_levels_change_where_numbers_may_not(table):
     frame, label = table
     model = make_pipeline(Preparation(), LOGM(2, random_state=0)).fit(frame, label)
@@ -306,12 +345,51 @@ def test_a_value_outside_the_ranges_may_stay_but_not_go_further(blobs):
     x = X[4].copy()
     x[2] = X[:, 2].max() + 5.0
     found = counterfactual(model, x)
-    assert X[:, 2].min() <= found.row[2] <= x[2]
+    assert X[:, 2].min() <= found.row[2] <= X[:, 2].max() or found.row[2] == x[2]
+    alone = counterfactual(model, x, fixed=["x0", "x1", "x3"])
+    assert not alone or X[:, 2].min() <= alone.row[2] <= X[:, 2].max()
     narrow = counterfactual(model, x, ranges={"x0": (x[0] - 0.01, x[0] + 0.01)})
     assert abs(narrow.row[0] - x[0]) <= 0.01 + 1e-12
     assert counterfactual(model, x, ranges=None).distance <= found.distance * 1.03
     given = counterfactual(model, X[4], ranges=X[:60])
     assert (given.row <= np.maximum(X[:60].max(axis=0), X[4])).all()
+
+
+def test_where_borders_bend_rows_that_exist_are_found():
+    """Random rows of the same columns, where nothing was found: none of them gets another class."""
+    rng = np.random.default_rng(12)
+    y = rng.integers(0, 4, 200)
+    X = pd.DataFrame({"a": rng.normal(5 + (y - 1.5) ** 2, 1 + y), "b": rng.normal(0, 1 + y)})
+    X["c"] = rng.choice(list("xyz"), 200)
+    X["d"] = np.where(rng.random(200) < 0.6, np.array(list("pqrs"))[y], "q")
+    X["e"], X["f"] = rng.normal(size=200), rng.gamma(2.0, 1 + y)
+    model = make_pipeline(Preparation(), LGMLVQ(3, random_state=0)).fit(X, y)
+    none = 0
+    for k, free in [(153, "ef"), (18, "f"), (27, "b"), (36, "ae"), (45, "cd"), (54, "cde"), (63, "df"), (72, "e")]:
+        found = counterfactual(model, X.iloc[[k]], fixed=set("abcdef") - set(free))
+        if found:
+            assert model.predict(found.row)[0] == found.label != found.before
+            continue
+        rows = pd.concat([X.iloc[[k]]] * 4000, ignore_index=True)
+        for name in free:
+            rows[name] = rng.choice(X[name].to_numpy(), 4000)
+        assert (model.predict(rows) == found.before).all()
+        assert str(found).startswith("No row was found within the ranges of the data that gets another class")
+        none += 1
+    assert none > 0
+
+
+def test_a_table_of_ranges_knows_whole_columns():
+    X, y = whole_columns(4)
+    X["dose"] = np.random.default_rng(0).normal(y)
+    model = make_pipeline(StandardScaler(), LOGM(random_state=0)).fit(X, y)
+    broken = 0
+    for k in range(0, 200, 20):
+        row = counterfactual(model, X.iloc[[k]], ranges=X).row.iloc[0, :4]
+        assert (row == np.rint(row)).all()
+        row = counterfactual(model, X.iloc[[k]]).row.iloc[0, :4]
+        broken += (row != np.rint(row)).any()
+    assert broken, "the scaler does not know"
 
 
 def test_nothing_within_the_limits_is_said_plainly(blobs):

@@ -223,6 +223,28 @@ def test_what_lies_outside_the_training_set_is_named_and_cases_are_where_the_mod
     assert why.smallest_change
 
 
+@pytest.mark.parametrize("learner", [LOGM(2, random_state=0), LGMLVQ(1, random_state=0)], ids=["LOGM", "LGMLVQ"])
+def test_single_changes_are_values_that_a_column_can_have(learner):
+    rng = np.random.default_rng(4)
+    y = np.arange(150) % 2
+    X = pd.DataFrame({"vessels": rng.poisson(1 + y), "age": np.round(rng.normal(50 + 9 * y, 8)), "dose": rng.normal(y)})
+    X = X.astype(float)
+    model = make_pipeline(Preparation(), learner).fit(X, y)
+    rows = X.iloc[::4].copy()
+    rows.iloc[::5, 1] = 199.0
+    whole = 0
+    for k, why in enumerate(explain(model, rows)):
+        for change in why.single_changes:
+            row = rows.iloc[[k]].copy()
+            step = 0.0 if change.column != "dose" else 1e-9 * np.sign(change.border - change.value)
+            row[change.column] = change.border + step
+            assert model.predict(row)[0] == change.leads_to != why.prediction
+            assert X[change.column].min() <= change.border <= X[change.column].max()
+            assert change.column == "dose" or isinstance(change.border, int)
+            whole += change.column != "dose"
+    assert whole > 20
+
+
 def test_behind_other_steps_the_features_are_those_of_the_classifier(blobs):
     model = make_pipeline(LMNN(n_components=2, max_iter=30), LOGM(random_state=0)).fit(*blobs)
     why = explain(model, blobs[0][:1])[0]

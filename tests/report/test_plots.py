@@ -188,6 +188,18 @@ def test_omega_is_drawn_as_lambda(flowers):
         look.plot_omega(LOGM(max_iter=1).fit(*flowers))
 
 
+def test_features_are_drawn_in_the_order_asked_for(flowers):
+    X, y = flowers
+    model = GMLVQ(max_iter=3, random_state=0).fit(X, y)
+    names = ["petal width", "sepal length"]
+    shares = look.plot_relevances(model, features=names)
+    assert [label.get_text() for label in shares.get_yticklabels()] == names
+    assert [bar.get_width() for bar in shares.patches] == pytest.approx(100 * relevances_of(model)[0, [3, 0]])
+    drawn = look.plot_omega(model, features=names)
+    matrix = model.omega_.T @ model.omega_
+    np.testing.assert_allclose(drawn.images[0].get_array(), matrix[np.ix_([3, 0], [3, 0])])
+
+
 def test_loss_curve(flowers):
     model = LOGM(max_iter=4, random_state=0).fit(*flowers)
     np.testing.assert_allclose(look.plot_loss(model).lines[0].get_ydata(), model.loss_curve_)

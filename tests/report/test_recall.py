@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from protolearn.report.recall import Share, recall_table, recognised
+from protolearn.report.recall import Share, rarer_class, recall_table, recognised
 
 # 42 malignant rows, 40 found; 72 benign rows, 69 found.
 TRUE = np.repeat(["malignant", "benign"], [42, 72])
@@ -30,10 +30,23 @@ def test_the_class_recognised_least_often_comes_first():
 
 
 def test_sensitivity_and_specificity_of_two_classes():
-    html = recall_table(TRUE, SAID, "malignant")
+    html = recall_table(TRUE, SAID, "malignant").replace("\xa0", " ")
     assert "Of 42 test rows of class malignant, 40 are recognised: 95.2 % (84 to 99 %). 2 are taken for benign." in html
-    assert "sensitivity is 95.2 % (84 to 99 %) and specificity 95.8 % (88 to 99 %)" in html
+    assert "sensitivity is 95.2 % (84 to 99 %)" in html
+    assert "Specificity is 95.8 % (88 to 99 %)" in html
     assert "Of all 114 test rows, 109 are right: 95.6 %" in html
+
+
+def test_the_finding_is_the_class_named_or_the_one_clearly_rarer():
+    assert rarer_class(TRUE) == "malignant"
+    assert rarer_class(np.repeat(["no stroke", "stroke"], [50, 50])) is None
+    assert rarer_class(np.repeat(["no stroke", "stroke"], [45, 55])) is None
+    assert rarer_class(np.array(["a", "b", "b", "c", "c"])) is None
+    # Of three classes: two of five rows of b are found, one of the ten others is called b.
+    y, said = np.repeat(["a", "b", "c"], 5), np.array(list("aaaabbbaacccccc"))
+    html = recall_table(y, said, "b").replace("\xa0", " ")
+    assert "With b as the finding, sensitivity is 40.0 %" in html
+    assert "Specificity is 90.0 %" in html
 
 
 def test_of_many_classes_each_has_a_line_and_none_is_the_finding():

@@ -1,5 +1,6 @@
 """The report in headless Chromium, where it is installed: no error, no request, a form that is the model."""
 
+import re
 import shutil
 
 import numpy as np
@@ -24,6 +25,7 @@ def report(tmp_path_factory):
     """A model on numbers and categories with missing values, labels that attack the page, and its report."""
     X, y = load_iris(return_X_y=True)
     frame = pd.DataFrame(X, columns=["sepal <b>length", "sepal width", "petal length", "petal width"])
+    frame.insert(4, "number_of_petals", np.arange(150) // 3 % 3 + 3)
     frame.insert(2, "colour", np.where(X[:, 3] > 1.3, "red", "blue"))
     frame.loc[::17, "colour"] = None
     frame.loc[::13, "sepal width"] = np.nan
@@ -78,7 +80,7 @@ def test_opens_without_an_error_or_a_request(browser, report, width, scheme):
         assert box["width"] > 150
         assert box["height"] > 80
     assert page.locator("#uncertain article").count() == 10
-    assert page.locator("#relevances .bar").count() == 5
+    assert page.locator("#relevances .bar").count() == 6
     assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
 
 
@@ -115,7 +117,7 @@ def test_the_form_gives_the_answer_of_the_model(browser, report):
         assert "100" not in said
         # Reasons: the columns that say most, the same as in `explain`.
         why = explain(model, rows.iloc[[number]])[0]
-        assert page.locator("#try-why tbody tr").count() == 5
+        assert page.locator("#try-why tbody tr").count() == 6
         assert page.text_content("#try-why tbody th") == why.contributions[0].column
     assert seen["console"] == []
 
@@ -130,6 +132,12 @@ def test_the_form_refuses_empty_fields_and_warns_outside_the_data(browser, repor
     page.fill("#try-3", "4.5")
     assert page.text_content("#try-warning") == ""
     assert page.text_content("#try-answer").startswith("Predicted: ")
+    assert re.search(
+        r"Of \d+ test rows of which the model was about as sure, \d+ were right", page.text_content("#try-shares")
+    )
+    assert (page.get_attribute("#try-5", "step"), page.get_attribute("#try-3", "step")) == ("1", "any")
+    page.fill("#try-5", "3.5")
+    assert page.text_content("#try-answer") == "No answer: give a whole number for number_of_petals."
     assert seen["console"] == []
 
 
@@ -139,6 +147,10 @@ def test_nothing_is_cut_off(browser, report):
         cut = """[...document.querySelectorAll('.card td, .card th, .card span, .bar span')].filter(
             (part) => part.scrollWidth > part.clientWidth + 1 && getComputedStyle(part).display !== 'inline').length"""
         assert page.evaluate(cut) == 0
+        # The tables that matter fit a phone, names and all, without breaking a word.
+        wide = """[...document.querySelectorAll('#summary .scroll, #rejection .scroll, .card .scroll')].filter(
+            (part) => part.scrollWidth > part.clientWidth + 1).length"""
+        assert page.evaluate(wide) == 0
 
 
 def test_printed_without_the_navigation(browser, report, tmp_path):

@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.metrics import get_scorer
+from sklearn.metrics import get_scorer, get_scorer_names
 from sklearn.pipeline import Pipeline
 from sklearn.utils import assert_all_finite, column_or_1d
 from sklearn.utils.class_weight import compute_class_weight
@@ -24,10 +24,13 @@ from protolearn.auto.race import Budget, Entry, Problem, numbers_of, refitted, s
 from protolearn.auto.rows import row_classifier_of_sets
 from protolearn.auto.search import BYTES, Reporter, Search, row_of
 from protolearn.core.pages import HasPage
-from protolearn.core.parameters import check_count, check_number, check_random, stores_parameters
+from protolearn.core.parameters import check_choice, check_count, check_number, check_random, stores_parameters
 from protolearn.data.containers import rows_of
 from protolearn.export.pipeline import row_classifier
 from protolearn.losses.temperature import tempered
+
+# Scores of scikit-learn that judge numbers, beside those with "error" or "deviance" in their names.
+_OF_NUMBERS = ("r2", "explained_variance")
 
 
 class AutoPrototypes(HasPage, ClassifierMixin, BaseEstimator):
@@ -180,8 +183,17 @@ class AutoPrototypes(HasPage, ClassifierMixin, BaseEstimator):
         check_number("time_limit", self.time_limit, above=0, optional=True)
         check_count("members", self.members)
         check_count("cv", self.cv, at_least=2)
+        if isinstance(self.class_weight, str):
+            check_choice("class_weight", self.class_weight, ("balanced",))
+        elif self.class_weight is not None and not isinstance(self.class_weight, dict):
+            raise ValueError(f"class_weight must be None, 'balanced' or a dict by class; got {self.class_weight!r}.")
         if self.scoring is not None and not callable(self.scoring):
             get_scorer(self.scoring)
+            if self.scoring in _OF_NUMBERS or "error" in self.scoring or "deviance" in self.scoring:
+                raise ValueError(
+                    f"scoring={self.scoring!r} judges numbers, and AutoPrototypes predicts classes; choose "
+                    "'accuracy', 'balanced_accuracy' or another of scikit-learn's scores of classes."
+                )
 
     def _problem(self, X: Any, y: Any, sample_weight: Any) -> Problem:
         """The table, checked once as a whole."""
@@ -209,14 +221,27 @@ class AutoPrototypes(HasPage, ClassifierMixin, BaseEstimator):
             raise ValueError(f"y holds one class only, {self.classes_[0]!s}; a classifier needs rows of at least two.")
         weight = None
         if sample_weight is not None:
-            weight = np.broadcast_to(np.asarray(sample_weight, dtype=float), (len(codes),)).copy()
+            weight = np.asarray(sample_weight, dtype=float)
+            if weight.ndim and weight.shape != codes.shape:
+                raise ValueError(
+                    f"X has {len(codes)} rows and sample_weight is of shape {weight.shape}; give each row one weight."
+                )
+            weight = np.broadcast_to(weight, codes.shape).copy()
             if not np.isfinite(weight).all() or (weight < 0).any():
                 raise ValueError("sample_weight must hold finite numbers of at least 0; remove or mend the others.")
             kept = np.flatnonzero(weight > 0)
             X, codes, weight = rows_of(X, kept), codes[kept], weight[kept]
             if len(np.unique(codes)) < 2:
                 raise ValueError("Rows of at least two classes must have a sample_weight above zero.")
+        if isinstance(self.class_weight, dict):
+            known = self.classes_.tolist()
+            unknown = [label for label in self.class_weight if label not in known]
+            if unknown:
+                held = ", ".join(map(repr, known[:6])) + (", ..." if len(known) > 6 else "")
+                raise ValueError(f"class_weight names class {unknown[0]!r}, and y holds {held}; name these.")
         by_class = compute_class_weight(self.class_weight, classes=self.classes_, y=self.classes_[codes])
+        if not (np.isfinite(by_class) & (by_class > 0)).all():
+            raise ValueError("class_weight must be above zero for every class; leave out the rows of a class instead.")
         judged = by_class[codes] * (1.0 if weight is None else weight)
         return Problem(
             X,
@@ -240,6 +265,20 @@ class AutoPrototypes(HasPage, ClassifierMixin, BaseEstimator):
             known = KnownPredictions(softmax(log_proba, axis=1), classes)
             return -float(scorer(known, np.arange(len(rows))[:, None], classes[codes[rows]]))
 
+        # What cannot judge these classes is said before anything learns: here by all rows, each of them right.
+        right = np.where(codes[:, None] == np.arange(len(classes)), 1.0, 0.0)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                value, reason = judge(right, np.arange(len(codes))), "it gives no finite number"
+        except Exception as error:
+            value, reason = np.nan, str(error)
+        if not np.isfinite(value):
+            others = [name for name in get_scorer_names() if name.startswith(f"{self.scoring}_")]
+            choose_another = f" Choose {' or '.join(others)}." if others else ""
+            raise ValueError(
+                f"scoring={self.scoring!r} cannot judge these {len(classes)} classes: {reason}{choose_another}"
+            )
         return judge
 
     def _most_numbers(self, problem: Problem) -> float:

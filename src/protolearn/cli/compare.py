@@ -29,7 +29,10 @@ def add(commands: argparse._SubParsersAction) -> None:
     command.add_argument("train", metavar="TRAIN", help="CSV, TSV, Parquet, ARFF, libsvm or npz, also .gz; - for stdin")
     command.add_argument("--target", metavar="COLUMN", help="the column with the classes (libsvm and npz know theirs)")
     command.add_argument(
-        "--methods", nargs="+", metavar="NAME", help="such as logm gmlvq 1-nn svm, or with commas between them (default: all)"
+        "--methods",
+        nargs="+",
+        metavar="NAME",
+        help="such as logm gmlvq 1-nn svm, or with commas (default: all of them)",
     )
     command.add_argument("--folds", type=int, default=10, metavar="N", help="of the cross-validation (default 10)")
     command.add_argument(

@@ -138,17 +138,20 @@ def _changes(why: Explanation) -> list[str]:
         share = "however the numbers change" if isinf(why.radius) else _within(why.radius)
         lines.append(f"Certain: the decision stays {share}.")
     if not why.smallest_change and not why.single_changes:
-        return [*lines, "No change within the training set's ranges leads to another decision."]
+        if why.is_least:
+            return [*lines, "No change within the training set's ranges leads to another decision."]
+        return [*lines, "No change was found within the training set's ranges that leads to another decision."]
     lines.append("Another decision needs")
     if why.smallest_change:
         shown = why.smallest_change[:_MOST_CHANGES]
         left = len(why.smallest_change) - len(shown)
         steps = [f"{change.column} {short(change.value)} -> {exact(change.border)}" for change in shown]
         steps += [f"{left} smaller changes"] if left else []
-        lines.append(f"  the least, together: {', '.join(steps)}; then {shown[0].leads_to}")
+        least = "the least, together" if why.is_least else "as little as was found, together"
+        lines.append(f"  {least}: {', '.join(steps)}; then {shown[0].leads_to}")
     for change in why.single_changes[:_MOST_CHANGES]:
         lines.append(f"  or alone: {change.column} {_condition(change.value, change.border)}; then {change.leads_to}")
-    if not why.single_changes:
+    if not why.single_changes and len(why.smallest_change) > 1:
         lines.append("  no single column alone would change it")
     return lines
 
@@ -158,7 +161,7 @@ def _within(radius: float) -> str:
 
 
 def _condition(value: Any, border: Any) -> str:
-    if isinstance(border, str) or isinstance(value, str | None):
+    if isinstance(border, str | int) or isinstance(value, str | None):
         return f"{short(value)} -> {short(border)}"
     return f"{'above' if border > value else 'below'} {short(border)}"
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from protolearn.cli import JobError, UsageError
 from protolearn.cli.console import notes
-from protolearn.cli.inputs import add_reading, check_folder, check_one_set, load_model, rows_for
+from protolearn.cli.inputs import add_reading, check_folder, load_model, rows_for
 
 TARGETS = ("c", "js", "python", "onnx", "json")
 NUMBERS = ("float32", "int8", "int16")
@@ -48,8 +48,6 @@ def run(options: argparse.Namespace) -> int:
     if (options.dtype != "float32") != (options.data is not None):
         raise UsageError("--dtype int8 and int16 learn their scales from a table, and float32 has none: give --data.")
     model = load_model(options.model)
-    if options.to == "onnx":
-        check_one_set(model, options.model, "--to onnx lets")
     with notes():
         _WRITERS[options.to](model, options)
     return 0

@@ -76,6 +76,12 @@ def add(commands: argparse._SubParsersAction) -> None:
         "--id", metavar="COLUMN", help="the column that names the rows, for the report; not learned from"
     )
     command.add_argument(
+        "--finding",
+        metavar="CLASS",
+        help="the class that sensitivity and specificity are about, for the report (default: of two classes the one "
+        "that is clearly rarer)",
+    )
+    command.add_argument(
         "--labels",
         metavar="CLASS=NAME",
         nargs="+",
@@ -159,6 +165,7 @@ def run(options: argparse.Namespace) -> int:
     options.method = check_method(options.method)
     learner = Automatic(options) if options.method is None else Named(options)
     data = Data(options, learner.preparation)
+    finding = _finding(options.finding, data.y)
     print(wrapped(data.described()), *map(wrapped, data.told), sep="\n", flush=True)
     begin = time.monotonic()
     with notes():
@@ -181,7 +188,7 @@ def run(options: argparse.Namespace) -> int:
         for sentence in comparison.on_classes():
             print(wrapped(sentence))
         if options.report is not None:
-            _write_report(data, learner, comparison, options.report)
+            _write_report(data, learner, comparison, options.report, finding)
             print(f"The report: {options.report}")
     print("\n" + emphasised(wrapped(comparison.verdict)))
     return 0
@@ -282,7 +289,17 @@ def _save(model: Any, path: str) -> None:
     save(model, path)
 
 
-def _write_report(data: Data, learner: Automatic | Named, comparison: _Comparison, path: str) -> None:
+def _finding(name: str | None, y: np.ndarray) -> Any:
+    """The class of that name, None where none is named."""
+    if name is None:
+        return None
+    found = [label for label in dict.fromkeys(y.tolist()) if str(label) == name]
+    if not found:
+        raise UsageError(f"--finding {name}: no row to learn from is of that class.")
+    return found[0]
+
+
+def _write_report(data: Data, learner: Automatic | Named, comparison: _Comparison, path: str, finding: Any) -> None:
     try:
         from protolearn.report.report import write_report
     except ImportError as error:
@@ -298,6 +315,7 @@ def _write_report(data: Data, learner: Automatic | Named, comparison: _Compariso
         verdict=comparison.verdict,
         tradeoff=[asdict(point) for point in learner.tradeoff] or None,
         source=_source(data),
+        finding=finding,
     )
 
 
@@ -315,6 +333,7 @@ def _source(data: Data) -> Any:
         data=Path(options.train).name.split(".")[0] if options.train != "-" else "",
         date=time.strftime("%-d %B %Y"),
         command=shlex.join(["protolearn", *options.given]),
+        model_file=options.out,
         train_rows=data.rows,
         test_rows=data.test_rows,
         row_name="row" if options.id is None else options.id,

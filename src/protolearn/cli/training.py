@@ -58,7 +58,8 @@ class Data:
             self.preparation = preparation.fit(X)
         except ValueError:
             # How a column was read is often the cause.
-            print(*map(wrapped, self.told), sep="\n", flush=True)
+            for sentence in self.told:
+                print(wrapped(sentence), flush=True)
             raise
         if options.test is None:
             train, test = self._split(y)

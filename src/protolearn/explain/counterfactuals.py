@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -40,7 +40,8 @@ class Counterfactual:
     changes : columns and their new values, the largest change first
     distance : squared, in the metric of the model (the mean over the prototypes where they have several)
     is_nearest : whether it is proved, but for the rounding of the values, that no nearer row gets the class: under a
-        shared metric, where no category is involved
+        shared metric, where neither a category nor many whole numbers are involved; where there is none, whether it is
+        proved that no row gets the class
     reason : why there is none; empty where there is one
     """
 
@@ -102,8 +103,8 @@ def counterfactual(
     fixed : names of columns that do not change
     only_up, only_down : names of columns that may only grow, or only fall
     integers : "data" or names of columns
-        Columns that hold whole numbers; "data": those that do so in all of the training set, where a Preparation has
-        seen it.
+        Columns that hold whole numbers; "data": those that do so in all of the training set, which a Preparation
+        records. A classifier alone, or behind a scaler, knows none; there "data" takes them from a table of `ranges`.
     one_hot : lists of names of columns
         Groups of columns of which one is 1 and the others are 0. A Preparation's own groups are known.
     ranges : "data", None, table or dict from column to (low, high)
@@ -161,10 +162,10 @@ class Question:
         self.before = inputs.classes[code : code + 1].tolist()[0]
         self.to, self.asked = to, self._codes(to, code)
         self.given_limits = ranges is not None
-        low, high = self._ranges(ranges)
+        low, high = self.low, self.high = self._ranges(ranges)
         up, down = inputs.named(only_up, "only_up"), inputs.named(only_down, "only_down")
         still = inputs.named(fixed, "fixed") | inputs.empty(table)[0]
-        whole = self._whole(integers)
+        whole = self._whole(integers, ranges)
         column = inputs.column_of
         is_number = inputs.roles == "number"
         is_code = inputs.roles == "code"
@@ -231,10 +232,14 @@ class Question:
         low[inputs.column_of[numbers]], high[inputs.column_of[numbers]] = V[:, numbers].min(0), V[:, numbers].max(0)
         return low, high
 
-    def _whole(self, integers: Any) -> np.ndarray:
-        if isinstance(integers, str) and integers == "data":
-            return self.inputs.is_whole
-        return self.inputs.named(integers, "integers")
+    def _whole(self, integers: Any, ranges: Any) -> np.ndarray:
+        inputs = self.inputs
+        if not (isinstance(integers, str) and integers == "data"):
+            return inputs.named(integers, "integers")
+        if inputs.preparation is not None or ranges is None or isinstance(ranges, str | Mapping):
+            return inputs.is_whole
+        V = inputs.rows(ranges)
+        return (V == np.floor(V)).all(axis=0)
 
     def _categories(
         self, x: np.ndarray, still: np.ndarray, one_hot: Iterable[Iterable[str]]
@@ -265,7 +270,7 @@ class Question:
     ) -> Counterfactual:
         """The nearest row when only these inputs and groups change."""
         groups = self.groups if groups is None else groups
-        found = self._fewest(free, groups) if fewest else self.search.nearest(free, groups)
+        found = self._found(free, groups, fewest)
         result = None if found is None else self._presented(found)
         return self._none(free, groups) if result is None else result
 
@@ -291,9 +296,29 @@ class Question:
                     waiting.append((self.answer(self.free[keep[self.free]], fewest, groups), left))
         return found or [self.answer(self.free, fewest)]
 
-    def _fewest(self, free: np.ndarray, groups: tuple[Category, ...]) -> Found | None:
-        """One column if one is enough; otherwise the columns that change most, and none that is needless."""
+    def _found(self, free: np.ndarray, groups: tuple[Category, ...], fewest: bool) -> Found | None:
+        """The nearest row; a number outside its range stays as it is or comes inside."""
         search, column = self.search, self.inputs.column_of
+
+        def find(search: Search, free: np.ndarray) -> Found | None:
+            return self._fewest(search, free, groups) if fewest else search.nearest(free, groups)
+
+        def is_outside(v: np.ndarray) -> np.ndarray:
+            return (self.inputs.roles == "number") & ((v < self.low[column]) | (v > self.high[column]))
+
+        found = find(search, free)
+        if found is None or not (is_outside(found.v) & (found.v != search.x)).any():
+            return found
+        outside = is_outside(search.x)
+        comes = outside & np.isin(np.arange(len(outside)), free)
+        low, high = np.where(comes, self.low[column], search.low), np.where(comes, self.high[column], search.high)
+        candidates = [find(search, free[~outside[free]]), find(replace(search, low=low, high=high), free)]
+        best = min((one for one in candidates if one is not None), key=lambda one: one.cost, default=None)
+        return None if best is None else replace(best, is_nearest=False)
+
+    def _fewest(self, search: Search, free: np.ndarray, groups: tuple[Category, ...]) -> Found | None:
+        """One column if one is enough; otherwise the columns that change most, and none that is needless."""
+        column = self.inputs.column_of
         kinds: list[tuple[np.ndarray, tuple[Category, ...]]] = [(np.array([j]), ()) for j in free]
         kinds += [(np.empty(0, dtype=int), (one,)) for one in groups]
         singles = [found for inputs, some in kinds if (found := search.nearest(inputs, some)) is not None]
@@ -306,21 +331,23 @@ class Question:
         order = [j for j in np.argsort(-by_column, kind="stable") if by_column[j] > 0]
         best = full
         for k in range(2, len(order) + 1):
-            found = self._among(order[:k], free, groups)
+            found = self._among(search, order[:k], free, groups)
             if found is not None:
                 best = found
                 break
         changed = [j for j in order if (best.v != search.x)[column == j].any()]
         for j in reversed(changed):
-            found = self._among([k for k in changed if k != j], free, groups)
+            found = self._among(search, [k for k in changed if k != j], free, groups)
             if found is not None:
                 best, changed = found, [k for k in changed if k != j]
         return best
 
-    def _among(self, columns: list, free: np.ndarray, groups: tuple[Category, ...]) -> Found | None:
+    def _among(
+        self, search: Search, columns: list, free: np.ndarray, groups: tuple[Category, ...]
+    ) -> Found | None:
         column = self.inputs.column_of
         some = tuple(one for one in groups if np.isin(column[one.members], columns).all())
-        return self.search.nearest(free[np.isin(column[free], columns)], some)
+        return search.nearest(free[np.isin(column[free], columns)], some)
 
     def _sizes(self, v: np.ndarray) -> np.ndarray:
         """What the change of each column adds to the cost."""
@@ -396,9 +423,9 @@ class Question:
             what = "when no column may change"
         wanted = "another class" if self.to is None else f"class {self.to!s}"
         proved = self.inputs.cells.is_shared and not groups and not self.search.is_whole[free].any()
-        row = "No row" if proved else "No row was found that"
-        reason = f"{row}{where} gets {wanted} {what}".rstrip() + "."
-        return Counterfactual(None, None if self.to is None else self.to, self.before, [], np.inf, False, reason)
+        verb = f"No row{where} gets" if proved else f"No row was found{where} that gets"
+        reason = f"{verb} {wanted} {what}".rstrip() + "."
+        return Counterfactual(None, self.to, self.before, [], np.inf, proved, reason)
 
 
 def _shown(value: Any) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -61,12 +61,15 @@ class Explanation:
         where no change is enough
     single_changes : columns of which each alone can change the decision, the smallest change first; a border is the
         value of a number beyond which the decision changes, within the range of the column in training where it is
-        known, or another level of a category
+        known, or another level of a category; of a column that is known to hold whole numbers the first value that
+        changes the decision, an int
     radius : the share of its range in training by which every number may change at once, and the decision stays; None
         where it is not known (see `certified_radius`)
     outside : numbers of the row that lie outside the range of their column in training
     own_case, rival_case : the training rows nearest to prototype and rival, where the model knows them; the first is 0
     estimator : index in `estimators_` of the set that prototype and rival belong to, 0 where the model is one set
+    is_least : whether it is proved that nothing smaller than smallest_change changes the decision, or nothing at all
+        where that is empty
 
     Where several sets decide by the mean of their probabilities, the rival is of the second most probable class, and
     distance, rival_distance and contributions are the means over the sets by their shares, in each set as parts of
@@ -90,6 +93,7 @@ class Explanation:
     own_case: int | None = None
     rival_case: int | None = None
     estimator: int = 0
+    is_least: bool = False
 
     def as_dict(self) -> dict[str, Any]:
         """Everything as JSON has it; an infinite radius is None."""
@@ -188,14 +192,10 @@ class _Limits:
         elif units.before is None:
             # The ranges are known without a form of the distance; a radius is not.
             self.low, self.high = (getattr(model, name, unknown) for name in ("data_min_", "data_max_"))
+        self.is_whole = np.zeros(len(units.columns), dtype=bool) if self.inputs is None else self.inputs.is_whole
         self.middle, self.width = self.low / 2.0 + self.high / 2.0, self.high - self.low
         self.is_known = self.inputs is not None and not np.isnan(self.low[self.inputs.is_number]).any()
         self.radius = certified_radius(model, rows, "inf", scale="range") if self.is_known else None
-
-    def within(self, column: int, value: Any, border: float) -> bool:
-        """Whether a value may become another one: within the range of its column, or nearer to it."""
-        low, high = self.low[column], self.high[column]
-        return not (border < min(low, value) or border > max(high, value))
 
     def outside(self, columns: list[str], cells: list[Any]) -> list[Outside]:
         """The numbers of a row that are outside their ranges."""
@@ -246,6 +246,7 @@ class _Decision:
 
     def explanation(self) -> Explanation:
         own, rival = float(self.around.distances[self.own]), float(self.around.distances[self.rival])
+        nearest = self.limits.counterfactual(self.row)
         return Explanation(
             prediction=self.label(self.code),
             certainty=(rival - own) / (rival + own) if rival + own > 0 else 0.0,
@@ -255,8 +256,9 @@ class _Decision:
             distance=own,
             rival_distance=rival,
             contributions=self.contributions(),
-            smallest_change=self.smallest_change(),
+            smallest_change=self.smallest_change() if nearest is None else nearest.changes,
             single_changes=self.single_changes(),
+            is_least=nearest is not None and nearest.is_nearest,
             radius=None if self.limits.radius is None else float(self.limits.radius[self.row]),
             outside=self.limits.outside(self.units.columns, self.cells),
             own_case=self._case(self.own),
@@ -281,9 +283,7 @@ class _Decision:
         ]
 
     def smallest_change(self) -> list[Change]:
-        nearest = self.limits.counterfactual(self.row)
-        if nearest is not None:
-            return nearest.changes
+        """The way to the rival as far as the border, where there are no limits to search within."""
         free = self.movable
         if not len(free):
             return []
@@ -318,22 +318,52 @@ class _Decision:
             steps = [(way[0], sign, way[1]) for sign, way in ways if way is not None]
             for size, sign, prototype in sorted(steps):
                 change = self._number(int(feature), sign * size, self.label(self.around.prototypes.labels[prototype]))
-                if self.limits.within(self.units.column_of[feature], change.value, change.border):
+                change = self._allowed(int(feature), change)
+                if change is not None:
                     found.append((size, change))
                     break
         found += self._level_changes()
         return [change for _, change in sorted(found, key=lambda pair: pair[0])]
 
+    def _allowed(self, feature: int, change: Change) -> Change | None:
+        def label_at(border: float) -> Any:
+            z = self.around.x.copy()
+            z[feature] = self.units.factor[feature] * (border - self.units.offset[feature])
+            return self.label(self._predicted(z))
+
+        limits, column = self.limits, self.units.column_of[feature]
+        return allowed(change, limits.low[column], limits.high[column], limits.is_whole[column], label_at)
+
+    def _predicted(self, z: np.ndarray) -> int:
+        return int(np.searchsorted(self.classifier.classes_, self.classifier.predict(z[None]))[0])
+
     def _level_changes(self) -> list[tuple[float, Change]]:
         """Other levels of a category that change the decision by themselves."""
 
-        def predict(z: np.ndarray) -> int:
-            return int(np.searchsorted(self.classifier.classes_, self.classifier.predict(z[None]))[0])
-
         return [
             (size, Change(self.units.columns[column], self.cells[column], level, self.label(code)))
-            for size, column, level, code in other_levels(self.units, self.around.x, self.cells, self.code, predict)
+            for size, column, level, code in other_levels(
+                self.units, self.around.x, self.cells, self.code, self._predicted
+            )
         ]
+
+
+def allowed(
+    change: Change, low: float, high: float, is_whole: bool, label_at: Callable[[float], Any]
+) -> Change | None:
+    """A change of one number as its column can have it: within its range, and whole; None where it cannot.
+
+    label_at : the class with a value; the decision may have changed back on the way there
+    """
+    up = change.border > change.value
+    # A value outside the range comes as far as its end.
+    border = max(change.border, low) if up else min(change.border, high)
+    if is_whole:
+        border = int(np.floor(border) + 1 if up else np.ceil(border) - 1)
+    if border < low or border > high:
+        return None
+    label = change.leads_to if border == change.border else label_at(border)
+    return None if label != change.leads_to else replace(change, border=border)
 
 
 def other_levels(
@@ -408,13 +438,25 @@ class _SetsDecision:
         return list(first_changes(self.sets, self.z, self.code, directions[kept], reach[kept]))
 
     def single_changes(self) -> list[tuple[float, Change]]:
-        best: dict[int, Found] = {}
-        for found in self._along_columns:
+        best: dict[int, tuple[float, Change]] = {}
+        for found in sorted(self._along_columns, key=lambda found: found.size):
             feature = int(np.abs(found.delta).argmax())
-            if feature not in best or found.size < best[feature].size:
-                best[feature] = found
-        changes = [(found.size, self._number(feature, found)) for feature, found in best.items()]
-        return sorted(changes + self._level_changes(), key=lambda pair: pair[0])
+            change = None if feature in best else self._allowed(feature, self._number(feature, found))
+            if change is not None:
+                best[feature] = found.size, change
+        return sorted([*best.values(), *self._level_changes()], key=lambda pair: pair[0])
+
+    def _allowed(self, feature: int, change: Change) -> Change | None:
+        def label_at(border: float) -> Any:
+            z = self.z.copy()
+            z[feature] = self.units.factor[feature] * (border - self.units.offset[feature])
+            return self.label(int(self.sets.predict_codes(z[None])[0]))
+
+        column, preparation = self.units.column_of[feature], self.units.preparation
+        if preparation is None:
+            return change
+        ends = float(preparation.data_min_[column]), float(preparation.data_max_[column])
+        return allowed(change, *ends, bool(preparation.is_whole_[column]), label_at)
 
     def _number(self, feature: int, found: Found) -> Change:
         column = self.units.column_of[feature]

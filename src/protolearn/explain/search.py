@@ -11,6 +11,7 @@ from scipy.linalg import solve_triangular
 
 from protolearn.explain.border import first_overtaken
 from protolearn.explain.cells import Cells, least_norm
+from protolearn.explain.walk import Walk
 
 # Of the metric's weight, what keeps columns still that the metric does not see.
 _STIFFNESS = 1e-6
@@ -18,8 +19,8 @@ _STIFFNESS = 1e-6
 _BEYOND, _ROUNDINGS = 1e-6, 4.0
 _CUTS, _TANGENTS = 200, 12
 _BEAM, _TRIED = 4, 48
-# Boxes that are looked at for whole numbers, and combinations of levels that are all judged.
-_NODES, _COMBINATIONS = 300, 256
+# Combinations of levels, and of whole numbers, that are all judged.
+_COMBINATIONS, _WHOLE_COMBINATIONS = 256, 1 << 14
 
 Box = tuple[np.ndarray, np.ndarray]
 Steps = Iterator[tuple[np.ndarray, np.ndarray]]
@@ -119,39 +120,66 @@ class Search:
         return best
 
     def whole(self, v: np.ndarray, free: np.ndarray, below: float = np.inf) -> Found | None:
-        """The same with whole numbers where they are asked for, by branch and bound (Land and Doig 1960).
+        """The same with whole numbers where they are asked for.
 
-        An input between two whole numbers is held below the one, and then above the other; the nearer one first.
+        Few combinations are all judged. Otherwise the numbers between whole ones bound the cost from below; rows of
+        whole numbers on the way from there into the cells asked for are improved unit by unit.
         """
         whole = free[self.is_whole[free]]
         if not len(whole):
             return self.numbers(v, free, below)
-        best: Found | None = None
-        waiting, nodes = [(self.low, self.high)], 0
-        while waiting and nodes < _NODES:
-            box, nodes = waiting.pop(), nodes + 1
-            found = self.numbers(v, free, below, box)
-            if found is None:
-                continue
-            # A column that holds still may hold what is no whole number.
-            values = found.v[whole]
-            off = np.where(values == self.x[whole], 0.0, np.abs(values - np.rint(values)))
-            if (off <= 1e-9).all():
-                rounded = found.v.copy()
-                rounded[whole] = np.where(values == self.x[whole], values, np.rint(values))
-                if self.is_reached(rounded[None])[0]:
-                    best = Found(rounded, float(self.cost(rounded[None])[0]), found.is_nearest)
-                    below = best.cost
-                continue
-            j = whole[int(off.argmax())]
-            value = found.v[j]
-            under, above = box[1].copy(), box[0].copy()
-            under[j], above[j] = np.floor(value), np.ceil(value)
-            sides = [(box[0], under), (above, box[1])]
-            waiting += sides[::-1] if value - np.floor(value) < 0.5 else sides
-        if best is None:
+        V = self._all_whole(v, whole) if len(whole) == len(free) else None
+        if V is not None:
+            row = self.walk.best(V)
+            cost = np.inf if row is None else float(self.cost(row[None])[0])
+            return Found(row, cost, self.cells.is_shared) if row is not None and cost < below else None
+        found = self.numbers(v, free, below)
+        if found is None:
             return None
-        return best if not waiting else Found(best.v, best.cost, False)
+        row = self.walk.valid(found.v[None], free)[0]
+        if np.allclose(row, found.v, rtol=0.0, atol=1e-9) and self.is_reached(row[None])[0]:
+            return Found(row, float(self.cost(row[None])[0]), found.is_nearest)
+        row = self.walk.nearest(found.v, self._ends(found.v, free), free)
+        if row is None:
+            return None
+        others = free[~self.is_whole[free]]
+        if len(others):
+            again = self.numbers(row, others)
+            row = row if again is None else self.walk.improved(again.v, free)
+        cost = float(self.cost(row[None])[0])
+        return Found(row, cost, False) if cost < below else None
+
+    @cached_property
+    def walk(self) -> Walk:
+        """Rows within the box that are in a cell asked for."""
+        return Walk(self.x, self.low, self.high, self.is_whole, self.cost, self.is_reached)
+
+    def _all_whole(self, v: np.ndarray, whole: np.ndarray) -> np.ndarray | None:
+        """All rows with other whole numbers there, if they are few."""
+        lowest, highest = np.ceil(self.low[whole]), np.floor(self.high[whole])
+        if not np.prod(np.maximum(highest - lowest, 0.0) + 2.0) <= _WHOLE_COMBINATIONS:
+            return None
+        values = [
+            np.union1d(np.arange(first, last + 1.0), own)
+            for first, last, own in zip(lowest, highest, v[whole], strict=True)
+        ]
+        V = np.repeat(v[None], np.prod([len(some) for some in values]), axis=0)
+        V[:, whole] = np.stack(np.meshgrid(*values, indexing="ij"), axis=-1).reshape(len(V), -1)
+        return V
+
+    def _ends(self, v: np.ndarray, free: np.ndarray) -> list[np.ndarray]:
+        """Where prototypes asked for are, and the corners of the box where they gain the most; nearest first."""
+        D, pulls = self.cells.distances(v[None])[0], self.cells.pulls(v)[:, free]
+        targets = np.flatnonzero(self.is_target)
+        other = int(np.where(self.is_target, np.inf, D).argmin())
+        ends = []
+        for target in targets[np.argsort(D[targets], kind="stable")][:_BEAM]:
+            site, corner = v.copy(), v.copy()
+            site[free] = self.cells.site(int(target))[free]
+            away = np.where(pulls[target] > pulls[other], self.low[free], self.high[free])
+            corner[free] = np.where(np.isfinite(away) & (pulls[target] != pulls[other]), away, site[free])
+            ends += [corner, site]
+        return ends
 
     def nearest(self, free: np.ndarray, categories: tuple[Category, ...]) -> Found | None:
         """The nearest row that differs from x in `free` numbers and in levels of `categories`.
@@ -160,6 +188,33 @@ class Search:
         each, judged by their cost and by what the rest of the way takes along a straight slope; and the levels of each
         prototype asked for. Then levels that are not needed go back.
         """
+        best = self._by_categories(free, categories)
+        return self._sampled(free, categories) if best is None and not self.cells.is_shared else best
+
+    def _sampled(self, free: np.ndarray, categories: tuple[Category, ...]) -> Found | None:
+        """Where the tangents of bent borders lead nowhere: the best of many rows, brought back as near as it may be."""
+        rows = self.walk.samples(free, self.cells.positions if self.cells.is_diagonal else self._sites)
+        rng = np.random.default_rng(0)
+        for category in categories:
+            places = rng.choice(np.append(category.allowed, category.own), len(rows))
+            rows[:, category.members] = places[:, None] == np.arange(len(category.members))
+        end = self.walk.best(rows)
+        if end is None:
+            return None
+        levels = [one for one in categories if not np.array_equal(end[one.members], self.x[one.members])]
+        for category in levels:
+            back = self._with_level(end, category, category.own)
+            end = back if self.is_reached(back[None])[0] else end
+        start = end.copy()
+        start[free] = self.x[free]
+        row = self.walk.nearest(start, [end], free)
+        return None if row is None else Found(row, float(self.cost(row[None])[0]), False)
+
+    @cached_property
+    def _sites(self) -> np.ndarray:
+        return np.array([self.cells.site(i) for i in range(len(self.cells.slot))])
+
+    def _by_categories(self, free: np.ndarray, categories: tuple[Category, ...]) -> Found | None:
         best = self.whole(self.x, free)
         if not categories:
             return best

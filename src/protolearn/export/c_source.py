@@ -609,7 +609,7 @@ static inline void @_add(const float *x, float *sum)
 
 def _mean_of_sets(model: PlainSets) -> str:
     adding = "\n".join(f"    @_set{k}_add(x, probabilities);" for k in range(len(model.sets)))
-    return f"""/* The probability of each class, the mean over the prototype sets; NaN where an input that counts is NaN,
+    return f"""/* The probability of each class, the mean over the sets; NaN where an input that counts is NaN,
    infinite or too large to square. */
 static inline void @_probabilities(const float *x, float *probabilities)
 {{

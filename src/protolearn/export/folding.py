@@ -321,20 +321,20 @@ def _of_preparation(step: Preparation, plain: PlainModel) -> PlainModel:
     return plain.with_arrays(raw_columns=columns)
 
 
-def _of_bins(step: PiecewiseLinearBins, plain: PlainModel) -> PlainModel:
+def encoding_of(step: PiecewiseLinearBins | NormalScores) -> Encoding:
+    """What a step does to its columns before it standardises them."""
+    if isinstance(step, NormalScores):
+        n = step.n_features_in_
+        return Encoding(np.arange(n), np.ones(n), np.zeros(n), quantiles=step.quantiles_.T)
     column, begin, width = step._flat
-    return _encoded(step, plain, Encoding(column, np.ones(len(column)), np.zeros(len(column)), begin, 1.0 / width))
+    return Encoding(column, np.ones(len(column)), np.zeros(len(column)), begin, 1.0 / width)
 
 
-def _of_scores(step: NormalScores, plain: PlainModel) -> PlainModel:
-    n = step.n_features_in_
-    return _encoded(step, plain, Encoding(np.arange(n), np.ones(n), np.zeros(n), quantiles=step.quantiles_.T))
-
-
-def _encoded(step: Any, plain: PlainModel, encoding: Encoding) -> PlainModel:
+def _of_encoding(step: PiecewiseLinearBins | NormalScores, plain: PlainModel) -> PlainModel:
     if plain.encoding is not None:
         raise ValueError("Bins or normal scores after one another cannot be exported; leave one of them out.")
     plain = scaled(plain, 1.0 / step.scale_, -step.mean_ / step.scale_)
+    encoding = encoding_of(step)
     return plain.with_arrays(
         encoding=encoding if plain.columns is None else encoding.taken(plain.columns),
         columns=None,
@@ -353,4 +353,4 @@ FOLDS: dict[type, Fold] = {
     LMNN: _of_lmnn,
 }
 # What bends the columns: programs are written with it, and formulas in the columns are not.
-ENCODINGS: dict[type, Fold] = {PiecewiseLinearBins: _of_bins, NormalScores: _of_scores}
+ENCODINGS: dict[type, Fold] = {PiecewiseLinearBins: _of_encoding, NormalScores: _of_encoding}

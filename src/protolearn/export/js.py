@@ -11,7 +11,7 @@ import numpy as np
 from protolearn.export.folding import written_model
 from protolearn.export.model_file import write_bytes
 from protolearn.export.plain import LEAST_SET_LOG, SAME_QUANTILE, PlainModel, PlainSets, RawColumn
-from protolearn.export.rows import MIDDLE, TAIL
+from protolearn.export.rows import LEAST_SHARE, MIDDLE, TAIL
 
 _CODE = """
 function checked(row) {
@@ -107,7 +107,7 @@ function encoded({ columns, factor, offset, begin, rate, quantiles }, values) {
 
 // The quantile of the standard normal distribution at a share, from -3 to 3: Wichura (1988), AS 241.
 function normal(share) {
-  const p = Math.min(Math.max(share, 0.0013498980316300945), 1 - 0.0013498980316300945), q = p - 0.5;
+  const p = Math.min(Math.max(share, %(least_share)s), 1 - %(least_share)s), q = p - 0.5;
   const ratio = ([above, below], r) => above.reduce((t, a) => t * r + a) / below.reduce((t, a) => t * r + a);
   if (Math.abs(q) <= 0.425) return q * ratio(%(middle)s, 0.180625 - q * q);
   return Math.sign(q) * ratio(%(tail)s, Math.sqrt(-Math.log(Math.min(p, 1 - p))) - 1.6);
@@ -240,6 +240,7 @@ def module_source(model: Any) -> str:
         "sum": ", or minus the logarithm of the sum of its densities" if mixture else "",
         "least": LEAST_SET_LOG,
         "same": SAME_QUANTILE,
+        "least_share": LEAST_SHARE,
         "middle": _json(MIDDLE),
         "tail": _json(TAIL),
     }

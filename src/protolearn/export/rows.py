@@ -175,6 +175,8 @@ def _encoded(x, columns, factor, offset, begin, rate, quantiles):
     return _normal(np.where(width > 0, between, 0.5 * (below + above)) / last)
 
 
+# The share of the standard normal distribution below -3.
+LEAST_SHARE = 0.0013498980316300945
 # Wichura (1988), AS 241: two ratios of polynomials, the highest power first.
 MIDDLE = (
     (2509.0809287301226727, 33430.575583588128105, 67265.770927008700853, 45921.953931549871457,
@@ -192,8 +194,7 @@ TAIL = (
 
 def _normal(share):
     """The quantiles of the standard normal distribution at some shares, from -3 to 3."""
-    least = 0.0013498980316300945
-    share = np.minimum(np.maximum(share, least), 1.0 - least)
+    share = np.minimum(np.maximum(share, LEAST_SHARE), 1.0 - LEAST_SHARE)
     q = share - 0.5
     middle, tail = 0.180625 - q * q, np.sqrt(-np.log(np.minimum(share, 1.0 - share))) - 1.6
     middle, tail = ([np.polyval(part, r) for part in parts] for parts, r in ((MIDDLE, middle), (TAIL, tail)))

@@ -10,16 +10,22 @@ from protolearn.report.fitted import fitted_model, new_axes
 from protolearn.report.recall import Share
 
 _BINS = 5
+_SURE = 0.99
+_FEWEST = 10
 
 
 def calibration(model: Any, X: Any, y: Any, n_bins: int = _BINS) -> list[tuple[float, Share]]:
-    """The mean probability of the class predicted, and how many rows are right, in bins of equally many rows.
+    """The mean probability of the class predicted, and how many rows are right, in bins of rising probability.
+
+    Rows above 99 % are one bin, for their probabilities differ in nothing that a reader can use. The others stand in
+    bins of equally many rows, at least ten where there are as many.
 
     Parameters
     ----------
     model : fitted classifier with `predict_proba`, or a pipeline ending in one
     X, y : rows and labels
-    n_bins : at most so many; equal probabilities stay together
+    n_bins : int
+        At most so many; equal probabilities stay together.
 
     Returns
     -------
@@ -28,8 +34,12 @@ def calibration(model: Any, X: Any, y: Any, n_bins: int = _BINS) -> list[tuple[f
     shares = np.asarray(model.predict_proba(X))
     sure = shares.max(axis=1)
     right = np.asarray(model.classes_)[shares.argmax(axis=1)] == np.asarray(y)
-    edges = np.unique(np.quantile(sure, np.linspace(0, 1, n_bins + 1)[1:-1], method="lower"))
-    which = np.searchsorted(edges, sure, side="left")
+    below = sure[sure <= _SURE]
+    edges = np.array([])
+    if len(below):
+        n_below = int(np.clip(len(below) // _FEWEST, 1, max(n_bins - (len(below) < len(sure)), 1)))
+        edges = np.append(np.quantile(below, np.linspace(0, 1, n_below + 1)[1:-1], method="lower"), _SURE)
+    which = np.searchsorted(np.unique(edges), sure, side="left")
     bins = [which == k for k in np.unique(which)]
     return [(float(sure[rows].mean()), Share(int(right[rows].sum()), int(rows.sum()))) for rows in bins]
 

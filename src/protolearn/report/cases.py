@@ -12,10 +12,11 @@ from protolearn.data import TrainingSet
 from protolearn.data.containers import rows_of
 from protolearn.estimators.cases import nearest_cases
 from protolearn.explain.units import units_of
-from protolearn.report.page import text
+from protolearn.report.columns import Line
+from protolearn.report.page import name, text
 from protolearn.report.source import Source
 
-_MOST_COLUMNS = 30
+MOST_LINES = 20
 
 
 @dataclass(frozen=True)
@@ -60,41 +61,32 @@ def cases(model: Any, train: Any, y_train: np.ndarray, most: int) -> tuple[list[
     return [str(name) for name in units.columns], listed
 
 
-def case_cards(columns: list[str], found: list[Case], shares: np.ndarray, source: Source) -> str:
+def case_cards(lines: list[Line], found: list[Case], shares: np.ndarray, source: Source) -> str:
     """A card a prototype: its values and those of its training row.
 
     Parameters
     ----------
-    columns : names
+    lines : what `lines_of` gives
     found : what `cases` gives
-    shares : how much each column decides; of very many columns those are shown that decide most
+    shares : how much each line decides, which gives the order; of very many lines the first are shown
     source : names the training rows
     """
-    shown = np.arange(len(columns))
-    if len(columns) > _MOST_COLUMNS:
-        shown = np.sort(np.argsort(-shares, kind="stable")[:_MOST_COLUMNS])
-    return f'<div class="cards">{"".join(_card(columns, one, shown, source) for one in found)}</div>'
+    shown = [lines[k] for k in np.argsort(-shares, kind="stable")[:MOST_LINES]]
+    return f'<div class="cards">{"".join(_card(shown, one, source) for one in found)}</div>'
 
 
-def said_of_columns(n_columns: int) -> str:
-    """A sentence where the cards leave columns out."""
-    return (
-        f" Of {n_columns} columns the {_MOST_COLUMNS} that decide most are shown." if n_columns > _MOST_COLUMNS else ""
-    )
-
-
-def _card(columns: list[str], one: Case, shown: np.ndarray, source: Source) -> str:
+def _card(lines: list[Line], one: Case, source: Source) -> str:
     row = "no training row" if one.row is None else source.train_row(one.row)
-    lines = "".join(
-        f'<tr><th scope="row">{text(columns[j])}</th><td class="number">'
-        f"{text(shown_value(_rounded(one.values[j], one.row_values[j])))}</td>"
-        f'<td class="number">{text(shown_value(one.row_values[j]))}</td></tr>'
-        for j in shown
+    values = [_rounded(*both) for both in zip(one.values, one.row_values, strict=True)]
+    shown = "".join(
+        f'<tr><th scope="row">{name(line.name)}</th><td class="number">{name(line.of_prototype(values))}</td>'
+        f'<td class="number">{name(line.of_row(one.row_values))}</td></tr>'
+        for line in lines
     )
     return (
-        f'<article class="card"><h3>Prototype {one.prototype + 1}: {text(one.label)}</h3><table class="wrap">'
-        f'<thead><tr><th scope="col">column</th><th scope="col" class="number">prototype</th>'
-        f'<th scope="col" class="number">{text(row)}</th></tr></thead><tbody>{lines}</tbody></table></article>'
+        f'<article class="card"><h3>Prototype {one.prototype + 1}: {text(one.label)}</h3><div class="scroll">'
+        '<table class="wrap"><thead><tr><th scope="col">column</th><th scope="col" class="number">prototype</th>'
+        f'<th scope="col" class="number">{text(row)}</th></tr></thead><tbody>{shown}</tbody></table></div></article>'
     )
 
 
@@ -103,12 +95,3 @@ def _rounded(value: Any, other: Any) -> Any:
     if isinstance(value, float) and isinstance(other, int | float):
         return 0.0 if abs(value) < 1e-12 * abs(other) else value
     return value
-
-
-def shown_value(value: Any) -> str:
-    """A value of the table in few digits."""
-    if value is None:
-        return "missing"
-    if isinstance(value, bool | str):
-        return str(value)
-    return f"{value:.0f}" if 1000 <= abs(value) < 1e9 else f"{value:.4g}"

@@ -28,7 +28,7 @@ def plot_loss(model: Any, *, ax: Any = None) -> Any:
         raise ValueError(f"{type(classifier).__name__} has no learning curve: it learns nothing epoch by epoch.")
     ax = new_axes(ax, (6.4, 4.2))
     ax.plot(np.arange(1, len(curve) + 1), curve, marker="o" if len(curve) < 20 else None, markersize=3)
-    ax.set(xlabel="epoch", ylabel="mean loss")
+    ax.set(xlabel="step (epoch)", ylabel="loss")
     ax.grid(alpha=0.2)
     return ax
 
@@ -73,6 +73,8 @@ def plot_tradeoff(
     sizes = np.array([float(row[key]) for row in rows])
     if sizes.min() > 0 and sizes.max() > 20 * sizes.min():
         ax.set_xscale("log")
+    else:
+        ax.xaxis.get_major_locator().set_params(integer=True)
     ax.set(xlabel="prototypes" if key == "prototypes" else "numbers stored", ylabel="accuracy, %")
     ax.grid(alpha=0.2)
     if ax.get_legend_handles_labels()[0]:

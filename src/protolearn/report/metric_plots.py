@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from protolearn.core.parameters import check_count
-from protolearn.report.fitted import FittedModel, fitted_model, new_axes, plain
+from protolearn.report.fitted import FittedModel, feature_index, fitted_model, new_axes, plain
 
 _MOST_NAMES = 40
 
@@ -44,7 +45,9 @@ def slot_names(fitted: FittedModel, n_slots: int) -> list[str]:
     return [f"{plain(label, 18)}, no. {number}" for number, label in enumerate(classifier.prototype_labels_, 1)]
 
 
-def plot_relevances(model: Any, *, max_features: int = 30, ax: Any = None) -> Any:
+def plot_relevances(
+    model: Any, *, max_features: int = 30, features: Sequence[int | str] | None = None, ax: Any = None
+) -> Any:
     """Draw how much each feature counts in the distance: bars, or a picture with one row a class or prototype.
 
     The share of each feature in the sum of `relevances_`, or of the diagonal of Lambda = Omega'Omega.
@@ -54,6 +57,7 @@ def plot_relevances(model: Any, *, max_features: int = 30, ax: Any = None) -> An
     model : fitted classifier with prototypes, or a pipeline ending in one
     max_features : int
         With more features, the ones that count most (on average).
+    features : by number or name, as the classifier sees them; these in this order, None those that count most first
     ax : matplotlib axes; None makes one
 
     Returns
@@ -64,6 +68,8 @@ def plot_relevances(model: Any, *, max_features: int = 30, ax: Any = None) -> An
     fitted = fitted_model(model)
     shares = relevances_of(model)
     order = np.argsort(-shares.mean(axis=0), kind="stable")[:max_features]
+    if features is not None:
+        order = np.array([feature_index(fitted.feature_names, feature) for feature in features])
     names = [plain(fitted.feature_names[number]) for number in order]
     shown = 100 * shares[:, order]
     if len(shown) == 1:
@@ -85,7 +91,14 @@ def plot_relevances(model: Any, *, max_features: int = 30, ax: Any = None) -> An
     return ax
 
 
-def plot_omega(model: Any, *, slot: int = 0, ax: Any = None, cmap: str = "RdBu_r") -> Any:
+def plot_omega(
+    model: Any,
+    *,
+    slot: int = 0,
+    features: Sequence[int | str] | None = None,
+    ax: Any = None,
+    cmap: str = "RdBu_r",
+) -> Any:
     """Draw the learned matrix Lambda = Omega'Omega: which features count (diagonal), and together with which.
 
     Parameters
@@ -93,6 +106,7 @@ def plot_omega(model: Any, *, slot: int = 0, ax: Any = None, cmap: str = "RdBu_r
     model : fitted classifier with `omega_`, or a pipeline ending in one
     slot : int
         Which matrix, where there is one a class or a prototype.
+    features : by number or name, as the classifier sees them; these in this order, None all of them
     ax : matplotlib axes; None makes one
     cmap : matplotlib's name of a diverging colour map; zero is its middle
 
@@ -111,11 +125,13 @@ def plot_omega(model: Any, *, slot: int = 0, ax: Any = None, cmap: str = "RdBu_r
     omega = omega[None] if omega.ndim == 2 else omega
     if not -len(omega) <= slot < len(omega):
         raise ValueError(f"slot must be between 0 and {len(omega) - 1}; got {slot}.")
-    matrix = omega[slot].T @ omega[slot]
+    names = fitted.feature_names
+    order = np.arange(len(names)) if features is None else [feature_index(names, feature) for feature in features]
+    matrix = (omega[slot].T @ omega[slot])[np.ix_(order, order)]
     ax = new_axes(ax, (6.0, 5.0))
     largest = float(np.abs(matrix).max()) or 1.0
     picture = ax.imshow(matrix, cmap=cmap, vmin=-largest, vmax=largest, interpolation="nearest")
-    names = [plain(name) for name in fitted.feature_names]
+    names = [plain(names[number]) for number in order]
     every = int(np.ceil(len(names) / _MOST_NAMES))
     ax.set_xticks(range(0, len(names), every), names[::every], rotation=90)
     ax.set_yticks(range(0, len(names), every), names[::every])

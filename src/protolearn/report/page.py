@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
+from itertools import groupby
 from typing import Any
 
 _CSS = """
@@ -23,10 +24,10 @@ main, header, footer { max-width: 70rem; margin: 0 auto; padding: 0 1rem; }
 header { padding-top: 1.5rem; }
 section { min-width: 0; }
 @media (min-width: 62rem) {
-  main { display: grid; grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); column-gap: 2.5rem; }
-  section.whole { grid-column: 1 / -1; }
+  .pair table.wrap td { white-space: nowrap; }
   .pair { display: grid; grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); column-gap: 2.5rem; align-items: start; }
 }
+.parts { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 20rem), 1fr)); column-gap: 2rem; }
 h1 { font-size: 1.7rem; line-height: 1.2; margin: 0 0 .3rem; }
 h2 { font-size: 1.25rem; margin: 2.4rem 0 .5rem; padding-top: .8rem; border-top: 1px solid var(--line); }
 h3 { font-size: 1rem; margin: 0 0 .3rem; }
@@ -48,12 +49,12 @@ td.number { white-space: pre; }
 table.wrap td.number { white-space: normal; }
 .card table, #try-why table { width: 100%; }
 .card th[scope=row], #try-why th[scope=row] { font-weight: 400; }
-.card th, #try-why th, #try-why td { overflow-wrap: anywhere; }
 .bars { max-width: 40rem; }
 .card th, .card td { padding: .15rem .35rem; }
 th[scope=row] { font-weight: 600; }
 .number { text-align: right; }
-@media (max-width: 40rem) { th, td { padding: .25rem .4rem; } table { font-size: .84rem; } }
+@media (max-width: 40rem) { th, td { padding: .25rem .2rem; } table { font-size: .8rem; }
+  table.wrap { width: 100%; } }
 tr.own { background: var(--panel); }
 figure { margin: .8rem 0; }
 figure svg { display: block; width: 100%; height: auto; max-width: 38rem; }
@@ -68,9 +69,9 @@ code { font-family: ui-monospace, "SF Mono", Consolas, "DejaVu Sans Mono", monos
   min-width: 0; break-inside: avoid; }
 .card p { margin: .25rem 0; font-size: .92rem; }
 .right { color: var(--good); } .wrong { color: var(--bad); }
-.bar { display: grid; grid-template-columns: minmax(0, 3fr) minmax(4rem, 2fr) 3.6rem; gap: .5rem; align-items: center;
+.bar { display: grid; grid-template-columns: minmax(0, 3fr) minmax(4rem, 2fr) 3.2rem; gap: .5rem; align-items: center;
   font-size: .85rem; padding: .1rem 0; }
-.bar span { overflow-wrap: anywhere; }
+.bar span:first-child { overflow-wrap: anywhere; } .bar .number { white-space: nowrap; }
 .bar svg { width: 100%; height: .7rem; display: block; }
 form { display: grid; gap: .6rem; grid-template-columns: repeat(auto-fill, minmax(min(100%, 9.5rem), 1fr));
   align-items: end; margin: .6rem 0; }
@@ -91,7 +92,7 @@ footer { margin: 3rem auto 2rem; color: var(--soft); font-size: .85rem; }
 class Section:
     """A heading and what stands under it; `name` is the address within the page.
 
-    whole : over the whole width; else two sections stand side by side where there is room
+    whole : over the whole width; else the sections that follow each other stand side by side where there is room
     """
 
     name: str
@@ -102,8 +103,13 @@ class Section:
 
 def text(value: Any) -> str:
     """Anything as HTML text; control characters, which HTML does not allow, as the replacement character."""
-    shown = "".join(letter if letter.isprintable() or letter in "\n\t" else "\ufffd" for letter in str(value))
+    shown = "".join(letter if letter.isprintable() or letter in "\n\t\u00a0" else "\ufffd" for letter in str(value))
     return escape(shown, quote=True)
+
+
+def name(value: Any) -> str:
+    """The name of a column as HTML, which may break after its underscores, not within a word or a number."""
+    return re.sub(r"(?<=\w)([_/=]|(?<=[^\W\d])\.)(?=\w)", r"\1<wbr>", text(value))
 
 
 def paragraph(sentence: str, kind: str = "") -> str:
@@ -140,7 +146,7 @@ def table(
     lines = []
     for number, row in enumerate(rows):
         first, *rest = row
-        cells = [f'<th scope="row">{text(first)}</th>']
+        cells = [f'<th scope="row">{name(first)}</th>']
         cells += [f"<td{_class(kind)}>{text(cell)}</td>" for kind, cell in zip(kinds[1:], rest, strict=True)]
         lines.append(f"<tr{_class('own' if number == own else '')}>{''.join(cells)}</tr>")
     return (
@@ -164,12 +170,15 @@ def page(title: str, lead: str, sections: Sequence[Section], *, footer: str, scr
     script : JavaScript module; no other script may run on the page, whatever a label says
     """
     links = "".join(f'<li><a href="#{section.name}">{text(section.title)}</a></li>' for section in sections)
-    body = "\n".join(
-        f'<section id="{section.name}" aria-labelledby="{section.name}-title"'
-        f"{_class('whole' if section.whole else '')}>"
-        f'<h2 id="{section.name}-title">{text(section.title)}</h2>\n{section.body}</section>'
-        for section in sections
-    )
+    parts: list[str] = []
+    for whole, together in groupby(sections, key=lambda section: section.whole):
+        shown = "\n".join(
+            f'<section id="{section.name}" aria-labelledby="{section.name}-title">'
+            f'<h2 id="{section.name}-title">{text(section.title)}</h2>\n{section.body}</section>'
+            for section in together
+        )
+        parts.append(shown if whole else f'<div class="parts">{shown}</div>')
+    body = "\n".join(parts)
     allowed = "'none'"
     if script:
         allowed = "'sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() + "'"

@@ -64,7 +64,7 @@ def plane_of_model(fitted: FittedModel, X: np.ndarray) -> Plane:
         stacked = omega[None] if omega.ndim == 2 else omega
         values, vectors = np.linalg.eigh(np.einsum("sij,sik->jk", stacked, stacked) / len(stacked))
         axes = vectors[:, ::-1].T[:2] * np.sqrt(np.maximum(values[::-1][:2], 0.0))[:, None]
-        labels = ("first axis of Λ", "second axis of Λ")
+        labels = ("first direction of the learned distance", "second direction of the learned distance")
     else:
         relevances = getattr(fitted.classifier, "relevances_", None)
         scale = np.ones(X.shape[1])

@@ -11,6 +11,8 @@ from scipy.stats import binomtest
 from protolearn.report.page import paragraph, table
 
 _LEVEL = 0.95
+# Of two classes that are nearly as frequent none is the finding unless the user names it.
+_RARE = 2 / 3
 
 
 @dataclass(frozen=True)
@@ -47,10 +49,15 @@ class Share:
     @property
     def between(self) -> str:
         """The interval in percent."""
-        return f"{100 * self.low:.0f} to {100 * self.high:.0f}" if self.of else "-"
+        return f"{100 * self.low:.0f}\u00a0to\u00a0{100 * self.high:.0f}" if self.of else "-"
+
+    @property
+    def counts(self) -> str:
+        """So many of so many, in one line."""
+        return f"{self.found:,}\u00a0of\u00a0{self.of:,}"
 
     def __str__(self) -> str:
-        return f"{self.percent} % ({self.between} %)"
+        return f"{self.percent}\u00a0% ({self.between}\u00a0%)"
 
 
 @dataclass(frozen=True)
@@ -80,13 +87,20 @@ def recognised(y: np.ndarray, predicted: np.ndarray) -> list[Recognised]:
     return sorted(found, key=lambda one: one.recall.found / one.recall.of)
 
 
-def recall_table(y: np.ndarray, predicted: np.ndarray, finding: Any) -> str:
+def rarer_class(y: np.ndarray) -> Any:
+    """Of two classes the one that has at most two thirds as many rows as the other, else None."""
+    labels, counts = np.unique(y, return_counts=True)
+    return labels[counts.argmin()] if len(labels) == 2 and counts.min() <= _RARE * counts.max() else None
+
+
+def recall_table(y: np.ndarray, predicted: np.ndarray, finding: Any, chosen: str = "") -> str:
     """Sentences and a table on the classes, the worst one first.
 
     Parameters
     ----------
     y, predicted : labels of the test rows, true and predicted
-    finding : of two classes, the one whose recall is the sensitivity; None where there are more
+    finding : the class whose recall is the sensitivity; None leaves sensitivity and specificity out
+    chosen : why this class is the finding, in brackets
     """
     classes = recognised(y, predicted)
     worst = classes[0]
@@ -99,13 +113,15 @@ def recall_table(y: np.ndarray, predicted: np.ndarray, finding: Any) -> str:
     if len(classes) > 1:
         said += " It is the class recognised least often."
     sentences = [paragraph(said, "lead")]
-    by_label = {one.label: one.recall for one in classes}
-    if finding is not None and finding in by_label and len(by_label) == 2:
-        (other,) = set(by_label) - {finding}
+    if finding is not None:
+        own = y == finding
+        sensitivity = Share(int(np.sum(predicted[own] == finding)), int(own.sum()))
+        specificity = Share(int(np.sum(predicted[~own] != finding)), int((~own).sum()))
         sentences.append(
             paragraph(
-                f"With {finding} as the finding (the rarer class in training), sensitivity is {by_label[finding]} and "
-                f"specificity {by_label[other]}."
+                f"With {finding} as the finding{f' ({chosen})' if chosen else ''}, sensitivity is {sensitivity}: so "
+                f"many rows with the finding are given it. Specificity is {specificity}: so many rows without the "
+                "finding are not given it."
             )
         )
     right = Share(int(np.sum(y == predicted)), len(y))
@@ -118,7 +134,7 @@ def recall_table(y: np.ndarray, predicted: np.ndarray, finding: Any) -> str:
     rows = [
         (
             one.label,
-            f"{one.recall.found} of {one.recall.of}",
+            one.recall.counts,
             f"{one.recall.percent} ({one.recall.between})",
             f"{one.precision.percent} ({one.precision.between})",
         )

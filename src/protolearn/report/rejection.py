@@ -33,6 +33,6 @@ def plot_rejection(model: Any, X: Any, y: Any, *, ax: Any = None) -> Any:
     # A share of a handful of rows says nothing: the curve is drawn while at least ten are kept.
     shown = (1 - curve.rejected) * len(correct) >= min(10, len(correct))
     ax.plot(100 * curve.rejected[shown], 100 * curve.accuracy[shown], drawstyle="steps-post")
-    ax.set(xlabel="rows rejected, least certain first, %", ylabel="accuracy of the rows kept, %")
+    ax.set(xlabel="rows left to a person, least certain first, %", ylabel="right of the rest, %")
     ax.grid(alpha=0.2)
     return ax

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -14,20 +15,24 @@ from protolearn.data.containers import rows_of
 from protolearn.explain.certificate import certified_accuracy
 from protolearn.explain.importance import mean_contributions
 from protolearn.explain.rejection import rejection_curve
+from protolearn.explain.units import units_of
 from protolearn.export.model_file import write_bytes
 from protolearn.report.calibration import calibration, calibration_error, plot_calibration
-from protolearn.report.cases import case_cards, cases, said_of_columns
+from protolearn.report.cases import MOST_LINES, case_cards, cases
 from protolearn.report.certified import plot_certified_accuracy
+from protolearn.report.columns import Line, lines_of
 from protolearn.report.confusion import plot_confusion
 from protolearn.report.curves import plot_loss, plot_tradeoff
 from protolearn.report.drawing import draw
 from protolearn.report.fitted import FittedModel, fitted_model, image_shape_of
 from protolearn.report.metric_plots import learns_a_metric, plot_omega, plot_relevances, relevances_of
-from protolearn.report.page import Section, code, figure, page, pair, paragraph, table, text
+from protolearn.report.page import Section, code, figure, page, pair, paragraph, table
+from protolearn.report.page import name as column_name
 from protolearn.report.plots import plot_prototypes
 from protolearn.report.projections import plot_decision_regions, plot_embedding
-from protolearn.report.recall import recall_table
+from protolearn.report.recall import Share, rarer_class, recall_table
 from protolearn.report.rejection import plot_rejection
+from protolearn.report.sets import class_sets
 from protolearn.report.source import Source
 from protolearn.report.try_form import try_form
 from protolearn.report.uncertain import uncertain_rows
@@ -37,6 +42,8 @@ _MOST_IMAGES = 8
 _MOST_LINES = 10
 _MOST_CARDS = 12
 _MOST_BARS = 20
+# Of more features neither a matrix nor a table of weights is read.
+_MOST_LEARNED = 10
 _MOST_EXPLAINED = 500
 
 
@@ -52,6 +59,7 @@ def write_report(
     tradeoff: Sequence[Mapping[str, Any]] | None = None,
     verdict: str | None = None,
     source: Source | None = None,
+    finding: Any = None,
 ) -> None:
     """Write a report on a fitted model: one HTML file that needs no network.
 
@@ -67,10 +75,12 @@ def write_report(
     tradeoff : one dict a size, with the keys "prototypes", "accuracy" and "spread"; None leaves the curve out
     verdict : how the model compares with the others, in place of a sentence about size and speed
     source : the name of the data, the date, the command, and identifiers of the rows
+    finding : the class whose recall is the sensitivity; None takes the rarer of two classes where one is clearly rarer
     """
     html = report_page(
-        model, train, y_train, test, y_test, table=table, tradeoff=tradeoff, verdict=verdict, source=source
-    )
+        model, train, y_train, test, y_test, table=table, tradeoff=tradeoff, verdict=verdict, source=source,
+        finding=finding,
+    )  # fmt: skip
     write_bytes(path, html.encode("utf-8", "xmlcharrefreplace"))
 
 
@@ -85,27 +95,34 @@ def report_page(
     tradeoff: Sequence[Mapping[str, Any]] | None = None,
     verdict: str | None = None,
     source: Source | None = None,
+    finding: Any = None,
 ) -> str:
     """The HTML that `write_report` writes; parameters as there."""
     fitted = fitted_model(model)
     y_train, y_test = np.asarray(y_train), np.asarray(y_test)
     if not table or not len(y_test):
         raise ValueError("A report needs the table of methods and at least one test row; pass both.")
+    if finding is not None and finding not in fitted.classifier.classes_.tolist():
+        known = ", ".join(map(str, fitted.classifier.classes_[:10]))
+        raise ValueError(f"The model knows no class {finding!r} to be the finding; choose one of {known}.")
     source = source or Source()
-    kind = type(fitted.classifier).__name__
-    form, script = try_form(model, test, train)
-    importance = _importance(model, fitted, test)
+    checked, bins = _certainty(model, fitted, test, y_test, source)
+    form, script = try_form(model, test, train, bins, source.model_file)
+    lines = lines_of(model, train)
+    importance = _importance(model, fitted, test, lines)
     sections = [
-        _right(model, fitted, test, y_train, y_test),
-        _prototypes(model, fitted, train, y_train, importance, source),
-        _relevances(model, fitted, importance),
-        *_certainty(model, fitted, test, y_test, source),
+        _right(model, fitted, test, y_train, y_test, finding),
+        _prototypes(model, fitted, train, y_train, lines, importance, source),
+        _relevances(model, fitted, lines, importance),
+        *checked,
         Section("try", "Try a row", form),
         _summary(table, _one_sentence(fitted, table) if verdict is None else verdict),
-        _tradeoff(fitted, tradeoff, table),
-        _embedding(model, fitted, train, y_train),
-        _learning(model, fitted),
-        _loading(kind, train, fitted),
+        # Pictures stand side by side, sentences below them.
+        *sorted(
+            [_tradeoff(fitted, tradeoff), _embedding(model, fitted, train, y_train), _learning(model, fitted)],
+            key=lambda section: section.whole,
+        ),
+        _loading(train, source),
     ]
     return page(
         _title(fitted, source),
@@ -130,9 +147,9 @@ def _lead(fitted: FittedModel, y_train: np.ndarray, y_test: np.ndarray, source: 
     """What the model does, and where the report comes from."""
     n_prototypes, n_classes = len(fitted.classifier.prototypes_), len(fitted.classifier.classes_)
     said = (
-        f"The model compares a row with {n_prototypes} prototypes, which are typical cases, and gives the class of the "
-        f"one most like it. It has learned them from {len(y_train):,} rows of {n_classes} classes. Everything below is "
-        f"measured on {len(y_test):,} test rows that were kept aside."
+        f"The model compares a row with {n_prototypes} prototypes and gives the class of the one most like it. A "
+        f"prototype is a point of one class; the model has learned all of them from {len(y_train):,} rows of "
+        f"{n_classes} classes. What follows is measured on {len(y_test):,} test rows that were kept aside."
     )
     known = [f"Data: {source.data}." if source.data else "", f"Date: {source.date}." if source.date else ""]
     about = " ".join(part for part in known if part)
@@ -170,36 +187,39 @@ def _summary(rows: Sequence[Mapping[str, Any]], verdict: str) -> Section:
             f"{100 * row['accuracy']:.2f}",
             "-" if row["numbers"] is None else f"{int(row['numbers']):,}",
             f"{row['kilobytes']:,.1f}",
-            f"{row['microseconds']:,.2f}",
+            _rows_a_second(row["microseconds"]),
         )
         for row in rows
     ]
-    header = ("method", "accuracy, %", "numbers", "kB", "µs")
+    header = ("method", "right, %", "numbers stored", "KB", "rows a second")
     shown = table(
         header,
         lines,
-        caption="Accuracy on the test rows, numbers and kilobytes stored, microseconds a prediction",
+        caption="Test rows that are right; what the method stores; rows it classifies in a second, many at once",
         own=len(lines) - 1,
+        wrap=True,
     )
     return Section("summary", "Compared with other methods", paragraph(verdict) + shown)
 
 
-def _tradeoff(
-    fitted: FittedModel, rows: Sequence[Mapping[str, Any]] | None, methods: Sequence[Mapping[str, Any]]
-) -> Section:
+def _rows_a_second(microseconds: float) -> str:
+    """In two digits, which is all that a measured time is good for."""
+    return f"{float(f'{1e6 / microseconds:.2g}'):,.0f}" if microseconds > 0 else "-"
+
+
+def _tradeoff(fitted: FittedModel, rows: Sequence[Mapping[str, Any]] | None) -> Section:
     name, title = "tradeoff", "How many prototypes"
     if not rows:
         return Section(
             name,
             title,
             paragraph("Only one number of prototypes was tried; `--prototypes auto` tries several.", "soft"),
-            False,
         )
     n_prototypes = len(fitted.classifier.prototypes_)
     best = max(rows, key=lambda row: row["accuracy"])
     said = (
-        f"Accuracy by number of prototypes; the best of {len(rows)} sizes is {best['prototypes']:g} with "
-        f"{100 * best['accuracy']:.1f} %."
+        f"Accuracy on rows held out, by number of prototypes; the best of {len(rows)} sizes is "
+        f"{best['prototypes']:g} with {100 * best['accuracy']:.1f} %."
     )
     picture = draw(name, lambda ax: plot_tradeoff(rows, chosen=n_prototypes, ax=ax), said)
     return Section(
@@ -212,10 +232,13 @@ def _tradeoff(
     )
 
 
-def _right(model: Any, fitted: FittedModel, test: Any, y_train: np.ndarray, y_test: np.ndarray) -> Section:
+def _right(
+    model: Any, fitted: FittedModel, test: Any, y_train: np.ndarray, y_test: np.ndarray, finding: Any
+) -> Section:
     predicted = fitted.predict(fitted.features(test))
-    trained, counts = np.unique(y_train, return_counts=True)
-    finding = trained[counts.argmin()] if len(trained) == 2 else None
+    chosen = ""
+    if finding is None:
+        finding, chosen = rarer_class(y_train), "the rarer class in training"
     labels = np.union1d(fitted.classifier.classes_, y_test)
     longest = min(max(len(str(label)) for label in labels), 28)
     size = float(np.clip(0.26 * len(labels) + 1.6 + 0.07 * longest, 3.0, 8.0))
@@ -223,16 +246,17 @@ def _right(model: Any, fitted: FittedModel, test: Any, y_train: np.ndarray, y_te
     picture = draw(
         "confusion", lambda ax: plot_confusion(model, test, y_test, ax=ax), said, width=size + 0.9, height=size
     )
-    shown, drawn = recall_table(y_test, predicted, finding), figure(picture, said, "" if size < 5.5 else "wide")
+    shown, drawn = recall_table(y_test, predicted, finding, chosen), figure(picture, said, "" if size < 5.5 else "wide")
     return Section("confusion", "How often it is right", pair(shown, drawn) if size < 5.5 else shown + drawn)
 
 
-def _importance(model: Any, fitted: FittedModel, test: Any) -> tuple[list[str], np.ndarray] | None:
-    """How much each column decides, on the first test rows; None where densities decide."""
+def _importance(model: Any, fitted: FittedModel, test: Any, lines: list[Line]) -> np.ndarray | None:
+    """How much each line decides, on the first test rows; None where densities decide."""
     if getattr(fitted.classifier, "classify_by", "prototypes") != "prototypes":
         return None
     n_rows = min(_MOST_EXPLAINED, getattr(test, "shape", np.shape(test))[0])
-    return mean_contributions(model, rows_of(test, np.arange(n_rows)))
+    _, shares = mean_contributions(model, rows_of(test, np.arange(n_rows)))
+    return np.array([shares[line.columns].sum() for line in lines])
 
 
 def _prototypes(
@@ -240,7 +264,8 @@ def _prototypes(
     fitted: FittedModel,
     train: Any,
     y_train: np.ndarray,
-    importance: tuple[list[str], np.ndarray] | None,
+    lines: list[Line],
+    importance: np.ndarray | None,
     source: Source,
 ) -> Section:
     classifier = fitted.classifier
@@ -248,7 +273,7 @@ def _prototypes(
     shape = image_shape_of(classifier.prototypes_.shape[1], fitted.feature_names)
     most = _MOST_IMAGES if shape is not None else max(_MOST_CARDS // len(labels), 1)
     cut = f" Shown are the first {most} of each class." if counts.max() > most else ""
-    columns, found = cases(model, train, y_train, most)
+    _, found = cases(model, train, y_train, most)
     if shape is not None:
         said = f"Each picture is a prototype, one line a class.{cut}"
         beside = "The training rows of the same class most like them, in the same places."
@@ -271,13 +296,22 @@ def _prototypes(
             "Numbers of the prototypes and their training rows", named
         )
         return Section("prototypes", "The prototypes", body)
-    shares = np.full(len(columns), 1.0) if importance is None else importance[1]
+    shares = np.ones(len(lines)) if importance is None else importance
+    n_shown = min(len(lines), MOST_LINES)
+    ordered = "" if importance is None else " The columns that decide most stand first."
+    if n_shown < len(lines):
+        ordered = f" Of {len(lines)} columns the {n_shown} that decide most are shown."
+    if any(line.levels or line.indicator for line in lines):
+        ordered += (
+            " A prototype lies between rows: where a column of the table holds only 0 and 1, its value is given as a "
+            "percentage, as if the prototype stood for rows of which so many have 1."
+        )
     said = (
         "A row gets the class of the prototype that it is most like. A prototype is learned and need not be a row of "
         "the table; beside it stands the training row of the same class that is most like it. Numbers are in the units "
-        f"of the table.{cut}{said_of_columns(len(columns))} {source.about_rows}"
+        f"of the table.{cut}{ordered} {source.about_rows}"
     )
-    body = paragraph(said) + case_cards(columns, found, shares, source)
+    body = paragraph(said) + case_cards(lines, found, shares, source)
     if len(fitted.feature_names) <= _MOST_LINES:
         told = "Each line is a prototype: its value in each column, as the model scales it."
         picture = draw(
@@ -293,52 +327,63 @@ def _folded(title: str, body: str) -> str:
     return f"<details><summary>{title}</summary>{body}</details>"
 
 
-def _relevances(model: Any, fitted: FittedModel, importance: tuple[list[str], np.ndarray] | None) -> Section:
+def _relevances(model: Any, fitted: FittedModel, lines: list[Line], importance: np.ndarray | None) -> Section:
     name, title = "relevances", "Which columns count"
-    body = "" if importance is None else _decides(*importance)
-    if learns_a_metric(model):
-        body += _learned(model, fitted, name)
+    body = "" if importance is None else _decides(lines, importance)
+    if learns_a_metric(model) and len(fitted.feature_names) <= _MOST_LEARNED:
+        body += _learned(model, fitted, name, lines, importance)
     elif importance is None:
         body = paragraph("This model decides by densities, in which all columns count alike.", "soft")
     return Section(name, title, body)
 
 
-def _decides(columns: list[str], shares: np.ndarray) -> str:
+def _decides(lines: list[Line], shares: np.ndarray) -> str:
     order = np.argsort(-shares, kind="stable")[:_MOST_BARS]
     said = (
         "How much each column decides: the mean size of what it adds for or against a class, over the test rows, as a "
         "share of all columns."
     )
-    cut = f" Of {len(columns)} columns the first {_MOST_BARS}." if len(columns) > _MOST_BARS else ""
+    cut = f" Of {len(lines)} columns the first {_MOST_BARS}." if len(lines) > _MOST_BARS else ""
     largest = max(float(shares.max()), 1e-12)
     bars = "".join(
-        f'<div class="bar"><span>{text(columns[j])}</span><svg viewBox="0 0 100 10" preserveAspectRatio="none" '
-        f'aria-hidden="true"><rect x="0" y="1" width="{100 * shares[j] / largest:.1f}" height="8" '
+        f'<div class="bar"><span>{column_name(lines[j].name)}</span>'
+        '<svg viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">'
+        f'<rect x="0" y="1" width="{100 * shares[j] / largest:.1f}" height="8" '
         f'style="fill:var(--accent)"/></svg><span class="number">{100 * shares[j]:.1f} %</span></div>'
         for j in order
     )
     return paragraph(said + cut) + f'<div class="bars">{bars}</div>'
 
 
-def _learned(model: Any, fitted: FittedModel, name: str) -> str:
-    """The weights or the matrix that the distance has learned."""
+def _learned(model: Any, fitted: FittedModel, name: str, lines: list[Line], importance: np.ndarray | None) -> str:
+    """The weights or the matrix that the distance has learned, the features in the order of the bars."""
     shares = relevances_of(model)
     order = np.argsort(-shares.mean(axis=0), kind="stable")
-    first = ", ".join(f"{fitted.feature_names[j]} ({100 * shares.mean(axis=0)[j]:.0f} %)" for j in order[:3])
-    said = f"Share of each feature in the learned distance; most have: {first}."
-    rows = min(len(order), 30)
+    if importance is not None:
+        share_of = {j: share for line, share in zip(lines, importance, strict=True) for j in line.columns}
+        of_feature = [share_of[int(j)] for j in units_of(model)[0].column_of]
+        order = np.argsort(-np.array(of_feature), kind="stable")
+    said = (
+        "How much weight the learned distance gives each column, in the order above. A column with a large weight "
+        "decides little where its values hardly differ between the prototypes."
+    )
     local = len(shares) > 1
     picture = draw(
-        name, lambda ax: plot_relevances(model, ax=ax), said, width=max(5.2, 0.2 * rows + 2) if local else 5.2,
-        height=float(np.clip(0.2 * len(shares) + 2, 3, 8)) if local else 0.2 * rows + 0.9,
+        name, lambda ax: plot_relevances(model, features=order.tolist(), ax=ax), said,
+        height=float(np.clip(0.2 * len(shares) + 2, 3, 8)) if local else 0.2 * len(order) + 0.9,
     )  # fmt: skip
-    body = figure(picture, said, "wide" if local and rows > 14 else "")
+    body = figure(picture, said)
     omega = getattr(fitted.classifier, "omega_", None)
     if omega is not None and np.ndim(omega) == 2:
-        told = "The matrix of the distance: off the diagonal, pairs count together (red) or against each other (blue)."
+        told = (
+            "Columns that count together: the distance adds up what two columns with a red field differ by, and takes "
+            "that of two columns with a blue field off each other. On the diagonal stand the weights."
+        )
         size = float(np.clip(0.16 * len(order) + 2.2, 3.4, 8))
-        matrix = draw("omega", lambda ax: plot_omega(model, ax=ax), told, width=size + 0.8, height=size)
-        body = pair(body, figure(matrix, told, "" if size < 5.5 else "wide"))
+        matrix = draw(
+            "omega", lambda ax: plot_omega(model, features=order.tolist(), ax=ax), told, width=size + 0.8, height=size
+        )
+        body = pair(body, figure(matrix, told))
     return body
 
 
@@ -360,54 +405,67 @@ def _learning(model: Any, fitted: FittedModel) -> Section:
     name, title = "learning", "How learning went"
     curve = getattr(fitted.classifier, "loss_curve_", None)
     if curve is None or len(curve) < 2:
-        told = f"{type(fitted.classifier).__name__} as fitted here has no learning curve."
-        return Section(name, title, paragraph(told, "soft"), False)
-    said = f"The loss after each of {len(curve)} epochs, from {curve[0]:.4g} to {curve[-1]:.4g}."
+        told = f"{type(fitted.classifier).__name__} does not learn step by step, so there is no curve to show."
+        return Section(name, title, paragraph(told, "soft"))
+    said = (
+        "Learning makes a measure of error, the loss, smaller step by step: here it is after each of "
+        f"{len(curve)} steps (epochs), from {curve[0]:.4g} to {curve[-1]:.4g}. The curve should end level."
+    )
     picture = draw(name, lambda ax: plot_loss(model, ax=ax), said, height=3.9)
     return Section(name, title, figure(picture, said), False)
 
 
-def _certainty(model: Any, fitted: FittedModel, test: Any, y_test: np.ndarray, source: Source) -> list[Section]:
-    """What the relative distance is good for; a model that decides otherwise has none."""
+def _certainty(
+    model: Any, fitted: FittedModel, test: Any, y_test: np.ndarray, source: Source
+) -> tuple[list[Section], list[tuple[float, Share]]]:
+    """What the relative distance is good for, and bins of `calibration`; a model that decides otherwise has none."""
     title = "The least certain decisions"
     if getattr(fitted.classifier, "classify_by", "prototypes") != "prototypes":
         told = paragraph(
             'This model decides by densities, not by distances; fit it with classify_by="prototypes".', "soft"
         )
-        return [Section("rejection", "Leaving unclear rows to a person", told), Section("uncertain", title, told)]
-    return [
+        return [Section("rejection", "Leaving unclear rows to a person", told), Section("uncertain", title, told)], []
+    bins = calibration(model, test, y_test)
+    sections = [
         Section("uncertain", title, uncertain_rows(model, test, y_test, source)),
         _rejection(model, fitted, test, y_test),
-        _calibration(model, test, y_test),
+        _calibration(model, test, y_test, bins),
+        class_sets(model, test, y_test),
         _certified(model, test, y_test),
     ]
+    return sections, bins
 
 
 def _rejection(model: Any, fitted: FittedModel, test: Any, y_test: np.ndarray) -> Section:
     curve = rejection_curve(model.predict_proba(test).max(axis=1), fitted.predict(fitted.features(test)) == y_test)
     said = (
-        "Accuracy on the rows kept when those of the smallest probability, that of the class given, are left to "
-        "somebody else."
+        "How many of the other rows are right when the least certain rows, those whose class has the smallest "
+        "probability, are left to a person."
     )
-    lines: list[tuple[str, str, str, float]] = []
+    n_rows = len(y_test)
+    lines: list[tuple[str, str, str, str]] = []
+    last = -1
     for wanted in (0.0, 0.05, 0.1, 0.2, 0.3, 0.5):
         # The first point of the curve at which at least this share is rejected.
         at = int(np.searchsorted(curve.rejected, wanted - 1e-12))
-        if at < len(curve.rejected) and (not lines or curve.rejected[at] > lines[-1][3]):
+        if last < at < len(curve.rejected):
+            last = at
             limit = _short(float(curve.threshold[at - 1]), float(curve.threshold[at])) if at else "0"
-            rejected, accuracy = 100 * curve.rejected[at], 100 * curve.accuracy[at]
-            lines.append((f"{rejected:.1f}", f"{accuracy:.2f}", limit, curve.rejected[at]))
+            rejected = round(n_rows * curve.rejected[at])
+            kept = Share(round((n_rows - rejected) * curve.accuracy[at]), n_rows - rejected)
+            left = f"{rejected} ({100 * curve.rejected[at]:.0f}\u00a0%)"
+            lines.append((left, kept.counts, f"{kept.percent} ({kept.between})", limit))
     shown = table(
-        ("rows rejected, %", "accuracy of the rest, %", "threshold"),
-        [line[:3] for line in lines],
-        caption="Thresholds of `protolearn predict --reject`, on the test rows",
+        ("rows left to a person", "right of the rest", "right, % (interval)", "least probability"),
+        lines,
+        caption="`protolearn predict --reject` takes the least probability. 95 % intervals, on the test rows",
+        wrap=True,
     )
     picture = draw("rejection", lambda ax: plot_rejection(model, test, y_test, ax=ax), said, height=3.0)
     return Section("rejection", "Leaving unclear rows to a person", pair(figure(picture, said), shown))
 
 
-def _calibration(model: Any, test: Any, y_test: np.ndarray) -> Section:
-    bins = calibration(model, test, y_test)
+def _calibration(model: Any, test: Any, y_test: np.ndarray, bins: list[tuple[float, Share]]) -> Section:
     said = (
         "Whether the probabilities hold: test rows in groups of rising probability, and how many of each group are "
         f"right. On average the two are {100 * calibration_error(bins):.1f} points apart."
@@ -417,7 +475,7 @@ def _calibration(model: Any, test: Any, y_test: np.ndarray) -> Section:
         [
             (
                 f"{100 * mean:.1f}" if mean < 0.99 else "> 99",
-                f"{share.found} of {share.of}",
+                share.counts,
                 f"{share.percent} ({share.between})",
             )
             for mean, share in bins
@@ -462,20 +520,22 @@ def _short(above: float, at_most: float) -> str:
     return repr(at_most)
 
 
-def _loading(kind: str, train: Any, fitted: FittedModel) -> Section:
+def _loading(train: Any, source: Source) -> Section:
     names = getattr(train, "columns", None)
     n_columns = getattr(train, "shape", np.shape(train))[1]
-    takes = (
-        f"columns {', '.join(map(str, list(names)[:12]))}{', ...' if n_columns > 12 else ''}"
-        if names is not None
-        else f"{n_columns} columns of numbers"
+    takes = f"{n_columns} columns of numbers"
+    if names is not None:
+        more = f" and {n_columns - 12} more" if n_columns > 12 else ""
+        takes = f"the columns {', '.join(map(str, list(names)[:12]))}{more}"
+    file = source.model_file
+    lines = f"from protolearn import load\n\nmodel = load({file!r})\nmodel.predict(rows)\nmodel.predict_proba(rows)\n"
+    shell = "".join(
+        shlex.join(["protolearn", command, file, "new.csv", *options]) + "\n"
+        for command, *options in (("predict", "--proba"), ("explain", "--row", "1"))
     )
-    lines = (
-        'from protolearn import load\n\nmodel = load("model.json")\nmodel.predict(rows)\nmodel.predict_proba(rows)\n'
-    )
-    shell = "protolearn predict model.json new.csv --proba\nprotolearn explain model.json new.csv --row 1\n"
     body = paragraph(
-        "The model file that `protolearn fit --out model.json` writes takes raw rows, with the preparation of their "
-        f"columns inside it: {takes}. Loading it runs nothing."
+        f"Give the model new rows as they are in the table, with {takes}: the model scales and encodes them as it has "
+        "learned to. The model file holds numbers and names and no program, so that a file from somebody else can do "
+        "no harm."
     )
     return Section("load", "How to use the model", body + code(lines) + paragraph("Or from a shell:") + code(shell))

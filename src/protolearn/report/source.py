@@ -14,6 +14,7 @@ class Source:
     data : name of the table
     date : of the report, as it is printed
     command : what learned the model and wrote the report
+    model_file : where the model was saved
     train_rows, test_rows : the identifiers of the rows, such as patient numbers; None counts them from 1
     row_name : what an identifier is, such as "row", or the name of its column
     about_rows : a sentence on the identifiers
@@ -22,6 +23,7 @@ class Source:
     data: str = ""
     date: str = ""
     command: str = ""
+    model_file: str = "model.json"
     train_rows: Sequence[Any] | None = None
     test_rows: Sequence[Any] | None = None
     row_name: str = "row"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,8 @@ from protolearn.explain.border import forms
 from protolearn.explain.units import units_of
 from protolearn.export.folding import deciding_model
 from protolearn.report.fitted import fitted_model
-from protolearn.report.page import paragraph, text
+from protolearn.report.page import name, paragraph, text
+from protolearn.report.recall import Share
 from protolearn.tables import Preparation
 
 _MOST_COLUMNS = 60
@@ -49,6 +51,12 @@ _SCRIPT = """
   const percent = (p) => p > 0.99 ? "> 99 %" : p < 0.01 ? "< 1 %" : Math.round(100 * p) + " %";
   const short = (x) => x === null ? "missing" : typeof x !== "number" ? String(x) :
     Math.abs(x) >= 1000 && Math.abs(x) < 1e9 ? x.toFixed(0) : String(Number(x.toPrecision(4)));
+  // Of the test rows in the bin of the nearest probability, so many were right.
+  function frequency(p) {
+    if (!given.frequencies.length) return "";
+    const [, found, of] = given.frequencies.reduce((a, b) => Math.abs(b[0] - p) < Math.abs(a[0] - p) ? b : a);
+    return ` Of ${of} test rows of which the model was about as sure, ${found} were right.`;
+  }
   function told(sentence) {
     const line = document.createElement("p");
     line.textContent = sentence;
@@ -79,31 +87,38 @@ _SCRIPT = """
     }
     const total = added.reduce((t, v) => t + v, 0);
     if (!(Math.abs(total - (D[rival] - D[own])) <= 1e-6 * (D[rival] + D[own]) + 1e-12)) return;
-    const table = document.createElement("table"), head = table.createTHead().insertRow(), body = table.createTBody();
+    const around = document.createElement("div"), table = document.createElement("table");
+    const head = table.createTHead().insertRow(), body = table.createTBody();
+    around.className = "scroll";
+    around.append(table);
     table.className = "wrap";
-    const name = (i) => classes[labels[i]] + " (prototype " + given.numbers[i] + ")";
+    const name = (i) => classes[labels[i]] + ", no. " + given.numbers[i];
     ["column", "this row", name(own), name(rival), "speaks for"].forEach((title) => cell(head, "th", title, "col"));
     added.map((v, j) => j).sort((a, b) => Math.abs(added[b]) - Math.abs(added[a])).slice(0, 6).forEach((j) => {
       const line = body.insertRow();
-      cell(line, "th", given.columns[j].name);
+      // A long name breaks after its underscores, not within a word.
+      const head = cell(line, "th", "");
+      given.columns[j].name.split(/(?<=[_.=])/).forEach((part) => head.append(part, document.createElement("wbr")));
       cell(line, "td", short(value(j)));
       cell(line, "td", short(given.values[own][j]));
       cell(line, "td", short(given.values[rival][j]));
       const share = Math.round(100 * Math.abs(added[j]) / added.reduce((t, v) => t + Math.abs(v), 0));
-      cell(line, "td", classes[labels[added[j] >= 0 ? own : rival]] + ", " + share + " %").className =
+      cell(line, "td", classes[labels[added[j] >= 0 ? own : rival]] + ", " + share + "\\u00a0%").className =
         "number " + (added[j] >= 0 ? "right" : "wrong");
     });
-    why.append(told("Why: the columns that say most, with the two prototypes that the row lies between."), table);
+    why.append(told("Why: the columns that say most, and the two prototypes that the row lies between."), around);
   }
   function show() {
-    const empty = [], outside = [];
+    const empty = [], outside = [], broken = [];
     given.columns.forEach((column, j) => {
       const x = value(j), known = column.low !== null && typeof x === "number";
       const odd = known && (x < column.low || x > column.high);
       if (x === null && !column.missing) empty.push(column.name);
+      if (column.whole && x !== null && !Number.isInteger(x)) broken.push(column.name);
       const range = `${short(column.low)} to ${short(column.high)}`;
       if (odd) outside.push(`${column.name} is ${short(x)}, in the training rows ${range}`);
-      fields[j].parentElement.className = odd || (x === null && !column.missing) ? "odd" : "";
+      const refused = (x === null && !column.missing) || broken.includes(column.name);
+      fields[j].parentElement.className = odd || refused ? "odd" : "";
     });
     shares.textContent = "";
     why.replaceChildren();
@@ -111,6 +126,10 @@ _SCRIPT = """
       ". What the model says of such a row is a guess." : "";
     if (empty.length) {
       answer.textContent = "No answer: fill in " + empty.join(", ") + ".";
+      return;
+    }
+    if (broken.length) {
+      answer.textContent = "No answer: give a whole number for " + broken.join(", ") + ".";
       return;
     }
     let row, share;
@@ -121,7 +140,7 @@ _SCRIPT = """
     answer.textContent = "Predicted: " + predict(row);
     shares.textContent = "Probabilities: " +
       classes.map((label, c) => [share[c], label]).sort((a, b) => b[0] - a[0]).slice(0, 6)
-        .map(([p, label]) => label + " " + percent(p)).join(", ");
+        .map(([p, label]) => label + " " + percent(p)).join(", ") + "." + frequency(Math.max(...share));
     reasons(row);
   }
   function fill() {
@@ -137,7 +156,13 @@ _SCRIPT = """
 """
 
 
-def try_form(model: Any, rows: Any, train: Any = None) -> tuple[str, str]:
+def try_form(
+    model: Any,
+    rows: Any,
+    train: Any = None,
+    frequencies: Sequence[tuple[float, Share]] = (),
+    model_file: str = "model.json",
+) -> tuple[str, str]:
     """The HTML of the form and its script; where the model cannot run in a page, a sentence and no script.
 
     Parameters
@@ -145,6 +170,8 @@ def try_form(model: Any, rows: Any, train: Any = None) -> tuple[str, str]:
     model : fitted classifier, or a pipeline ending in one
     rows : raw rows, the first of which fill the form
     train : raw training rows, of whose range the form warns; None: it does not
+    frequencies : what `calibration` gives: how many rows are right at such a probability
+    model_file : where the model was saved
     """
     try:
         from protolearn.export.js import module_source
@@ -154,8 +181,11 @@ def try_form(model: Any, rows: Any, train: Any = None) -> tuple[str, str]:
         return paragraph(f"This model cannot be tried in the page: {error}", "soft"), ""
     if len(given["columns"]) > _MOST_COLUMNS:
         return paragraph(
-            f"With {len(given['columns'])} columns a form is no help; load the model and pass it a table.", "soft"
+            f"A form of {len(given['columns'])} fields would be long to fill in. To try rows of your own, write them "
+            f"to a table with the same columns: `protolearn predict {model_file} rows.csv --proba` gives their "
+            f"classes, and `protolearn explain {model_file} rows.csv --row 1` the reasons for the first row.",
         ), ""
+    given["frequencies"] = [[mean, share.found, share.of] for mean, share in frequencies]
     fields = "".join(_field(number, column) for number, column in enumerate(given["columns"]))
     data = json.dumps(given, allow_nan=False).replace("<", "\\u003c")
     html = (
@@ -174,13 +204,14 @@ def try_form(model: Any, rows: Any, train: Any = None) -> tuple[str, str]:
 
 
 def _field(number: int, column: dict[str, Any]) -> str:
-    name = text(column["name"])
+    shown = name(column["name"])
     if column["levels"] is None:
-        entry = f'<input id="try-{number}" type="number" step="any" inputmode="decimal">'
+        step, keys = ("1", "numeric") if column["whole"] else ("any", "decimal")
+        entry = f'<input id="try-{number}" type="number" step="{step}" inputmode="{keys}">'
     else:
         levels = "".join(f'<option value="{text(level)}">{text(level)}</option>' for level in column["levels"])
         entry = f'<select id="try-{number}"><option value="">(none)</option>{levels}</select>'
-    return f'<label for="try-{number}">{name}{entry}</label>'
+    return f'<label for="try-{number}">{shown}{entry}</label>'
 
 
 def _given(model: Any, rows: Any, train: Any, module_source: Any) -> tuple[str, dict[str, Any]]:
@@ -213,8 +244,8 @@ def _given(model: Any, rows: Any, train: Any, module_source: Any) -> tuple[str, 
         columns = [{"name": str(name), "levels": None, "missing": False, "fill": 0.0} for name in names]
         known = {"prepared": False, "onehot": False, "refuse": True}
     for j, column in enumerate(columns):
-        column["low"], column["high"] = (
-            (None, None) if column["levels"] is not None else _range(train, column["name"], j)
+        column["low"], column["high"], column["whole"] = (
+            (None, None, False) if column["levels"] is not None else _range(train, column["name"], j)
         )
     return source, {
         **known,
@@ -243,14 +274,16 @@ def _prototypes(model: Any, known: dict[str, Any], n_columns: int) -> dict[str, 
     }
 
 
-def _range(rows: Any, name: Any, place: int) -> tuple[float | None, float | None]:
-    """The smallest and the largest number of a column."""
+def _range(rows: Any, name: Any, place: int) -> tuple[float | None, float | None, bool]:
+    """The smallest and the largest number of a column, and whether all of its numbers are whole."""
     if rows is None:
-        return None, None
+        return None, None, False
     column = rows[name] if hasattr(rows, "columns") else np.asarray(rows)[:, place]
     numbers = np.asarray(column, dtype=np.float64)
     numbers = numbers[np.isfinite(numbers)]
-    return (float(numbers.min()), float(numbers.max())) if len(numbers) else (None, None)
+    if not len(numbers):
+        return None, None, False
+    return float(numbers.min()), float(numbers.max()), bool((numbers == np.round(numbers)).all())
 
 
 def _column_names(fitted: Any, rows: Any) -> list[str]:

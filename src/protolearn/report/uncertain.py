@@ -8,11 +8,13 @@ import numpy as np
 
 from protolearn.data.containers import rows_of
 from protolearn.explain.explanation import Change, Contribution, Explanation, certainty, explain
-from protolearn.report.page import paragraph, text
+from protolearn.report.page import name, paragraph, text
 from protolearn.report.source import Source
 
 _ROWS = 10
 _COLUMNS = 4
+# Of more columns a change of many together is no answer, and long to find.
+_MOST_CHANGED = 30
 
 
 def uncertain_rows(model: Any, X: Any, y: Any, source: Source) -> str:
@@ -32,7 +34,8 @@ def uncertain_rows(model: Any, X: Any, y: Any, source: Source) -> str:
     )
     about = (
         f"The {len(rows)} test rows nearest to a border between two classes, each with the {_COLUMNS} columns that say "
-        f"most. Green bars speak for the class given, red bars for its rival. {source.about_rows}"
+        f"most. Green bars speak for the class given, red bars for its "
+        f"rival; beside them stands the share of what all columns say. {source.about_rows}"
     )
     return paragraph(about) + f'<div class="cards">{cards}</div>'
 
@@ -42,7 +45,8 @@ def _card(row: str, why: Explanation, true: Any) -> str:
     verdict = '<span class="right">right</span>' if right else f'<span class="wrong">wrong: it is {text(true)}</span>'
     shown = why.contributions[:_COLUMNS]
     largest = max((abs(part.contribution) for part in shown), default=0.0) or 1.0
-    bars = "".join(_bar(part, part.contribution / largest) for part in shown)
+    total = sum(abs(part.contribution) for part in why.contributions) or 1.0
+    bars = "".join(_bar(part, part.contribution / largest, part.contribution / total) for part in shown)
     return (
         f'<article class="card"><h3>{text(row[:1].upper() + row[1:])}: {text(why.prediction)} ({verdict})</h3>'
         f"<p>It is like prototype {why.prototype + 1} ({text(why.prediction)}), and nearly as like prototype "
@@ -50,22 +54,24 @@ def _card(row: str, why: Explanation, true: Any) -> str:
     )
 
 
-def _bar(part: Contribution, length: float) -> str:
+def _bar(part: Contribution, length: float, share: float) -> str:
     left, width = (50.0, 50 * length) if length >= 0 else (50 + 50 * length, -50 * length)
     colour = "var(--good)" if length >= 0 else "var(--bad)"
-    told = f"{part.column} = {_value(part.value)}"
+    told = f"{part.column} =\u00a0{_value(part.value)}"
     return (
-        f'<div class="bar"><span>{text(told)}</span>'
+        f'<div class="bar"><span>{name(told)}</span>'
         '<svg viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">'
         f'<rect x="{left:.1f}" y="1" width="{max(width, 0.5):.1f}" height="8" style="fill:{colour}"/>'
         '<rect x="49.8" y="0" width="0.4" height="10" fill="currentColor"/></svg>'
-        f'<span class="number">{part.contribution:+.2g}</span></div>'
+        f'<span class="number">{100 * share:+.0f}\u00a0%</span></div>'
     )
 
 
 def _change(why: Explanation) -> str:
     if not why.single_changes:
-        together = ", ".join(change.column for change in why.smallest_change[:3])
+        together = ""
+        if len(why.contributions) <= _MOST_CHANGED:
+            together = ", ".join(change.column for change in why.smallest_change[:3])
         if not together:
             return "<p>No change of one column alone leads to another class.</p>"
         return f"<p>No column alone leads to another class; {text(together)} together do.</p>"

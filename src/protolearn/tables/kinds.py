@@ -18,9 +18,7 @@ _FEWEST_ROWS = 20
 _ROWS_OF_ONE = 4
 # A column is one of numbers, but for mistakes, where at most one in so many rows spells none.
 _ODD_ROWS = 10
-_NAMES = re.compile(
-    r"(?i:(^|[_\W])([pu]?id|ids|uuid|guid|nr|no|number|index|idx|key|row|rowid)$)|[a-z](Id|ID|Nr|No)$"
-)
+_NAMES = re.compile(r"(?i:(^|[_\W])([pu]?id|ids|uuid|guid|nr|no|number|index|idx|key|row|rowid)$)|[a-z](Id|ID|Nr|No)$")
 
 
 @dataclass(frozen=True)

@@ -119,9 +119,7 @@ def _is_number(text: str) -> bool:
         return False
 
 
-def _typed(
-    polars: Any, column: Any, keep_text: bool, form: str, separator: str, tell: Callable[[Remark], None]
-) -> Any:
+def _typed(polars: Any, column: Any, keep_text: bool, form: str, separator: str, tell: Callable[[Remark], None]) -> Any:
     """A column of numbers where every value that is not missing spells one; tells what is not read as it stands."""
     stripped = column.str.strip_chars()
     stripped = stripped.set(stripped.is_in(list(MISSING)), None)
