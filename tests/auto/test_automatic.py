@@ -4,6 +4,7 @@ import os
 import signal
 import threading
 import time
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -197,6 +198,23 @@ def test_ctrl_c_in_the_first_fold_keeps_the_candidates_that_are_fitted(halves, m
     told = capsys.readouterr().out.splitlines()
     assert len(told) == 2
     assert told[0].startswith("soft, Euclidean, 1 a class, on the first fold: accuracy 0.")
+
+
+def test_threads_leave_the_filters_of_warnings_as_they_were(halves, monkeypatch):
+    X, _, y, _ = halves
+    before = list(warnings.filters)
+    fit_set = races.fit_set
+
+    def others_ignore(*arguments):
+        # As where two threads enter and leave in turns.
+        warnings.simplefilter("ignore")
+        return fit_set(*arguments)
+
+    monkeypatch.setattr(races, "fit_set", others_ignore)
+    monkeypatch.setattr(automatic, "CANDIDATES", automatic.CANDIDATES[:2])
+    monkeypatch.setattr(automatic, "refitted", lambda *_: pytest.fail("not asked for"))
+    AutoPrototypes(random_state=0, n_jobs=2, callback=lambda row: True).fit(X, y)
+    assert warnings.filters == before
 
 
 def test_ctrl_c_before_any_candidate_is_fitted_is_ctrl_c(halves, monkeypatch):

@@ -200,7 +200,8 @@ class Race:
                 self._start(candidate.preparation, count, fold)
         with parallel_config("threading"):
             threads = effective_n_jobs(self.n_jobs)
-        with ThreadPoolExecutor(threads) as pool:
+        # Threads that ignore warnings put the filters of others back; here they get those of the caller again.
+        with warnings.catch_warnings(), ThreadPoolExecutor(threads) as pool:
             done = (pool.map if threads > 1 else map)(lambda job: self._fit(*job), new)
             try:
                 # This thread judges and tells, in the order of the candidates.
