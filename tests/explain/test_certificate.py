@@ -197,6 +197,30 @@ def test_levels_and_missing_values_stay_as_they_are():
         assert any(now for flips, now in changed if flips)
 
 
+@pytest.mark.parametrize("norm", NORMS)
+@pytest.mark.parametrize("learner", [LOGM(2, random_state=0), LGMLVQ(1, random_state=0, max_iter=20)])
+@pytest.mark.parametrize("first", [StandardScaler(), Preparation(scaling="standard")])
+def test_on_bins_no_attack_inside_the_bound_succeeds(first, learner, norm, blobs):
+    X, y = blobs
+    X = X * [1.0, 10.0, 0.1, 3.0] + [5.0, 1000.0, 0.0, -20.0]
+    model = make_pipeline(first, PiecewiseLinearBins(3), learner).fit(X, y)
+    width = np.ptp(X, axis=0)
+    radius, exact = certified_radius(model, X, norm, scale=width, return_exact=True)
+    assert not exact.any()
+    assert (radius > 0).mean() > 0.8
+    labels, rng = model.predict(X), np.random.default_rng(0)
+    in_shares = make_pipeline(FunctionTransformer(lambda S: S * width), *[step for _, step in model.steps])
+    tight = 0
+    for k in range(0, len(X), 7):
+        rows = attacked(in_shares, X[k] / width, 0.999 * radius[k], norm, rng, 400)
+        assert (model.predict(rows * width) == labels[k]).all()
+        tight += (
+            model.predict(attacked(in_shares, X[k] / width, 8.0 * radius[k], norm, rng, 400) * width) != labels[k]
+        ).any()
+    assert tight > 2
+    assert np.isinf(certified_radius(model, X[:2], norm, fixed=["x0", "x1", "x2", "x3"])).all()
+
+
 def test_certified_accuracy_falls_from_the_accuracy_to_zero(blobs):
     X, y = blobs
     model = GLVQ(2, random_state=0).fit(X, y)

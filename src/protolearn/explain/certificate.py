@@ -12,6 +12,7 @@ from scipy.spatial.distance import cdist
 from protolearn.core.parameters import check_choice
 from protolearn.explain.cells import Cells, border, border_in_box, bound_in_box, least_norm
 from protolearn.explain.inputs import Inputs
+from protolearn.explain.several import SeveralInputs
 
 NORMS = (2, "inf")
 # What a radius loses for rounding in its own computation.
@@ -46,12 +47,13 @@ def certified_radius(
     Where each class or prototype has its own metric, the set of one pair r, o ends at a quadric. Its distance is exact
     in the 2-norm, and in the maximum norm under weights of the columns; under matrices it is bounded from below. The
     radius is the largest distance over o and the smallest over r: exact where the point found lies in the cell of r,
-    and a lower bound elsewhere. exact=False leaves the bound of the triangle inequality (Saralajew, Holdijk and
-    Villmann 2020).
+    and a lower bound elsewhere. On bins it is a lower bound, by the steepest bin of each column. exact=False leaves the
+    bound of the triangle inequality (Saralajew, Holdijk and Villmann 2020).
 
     Parameters
     ----------
-    model : fitted classifier of protolearn, or a Pipeline of scalers, PCA or Preparation that ends in one
+    model : fitted classifier of protolearn, or a Pipeline of scalers, PCA or Preparation that ends in one; bins behind
+        these
     X : what `model.predict` takes
     norm : 2 or "inf"
         2: the root of the sum of squares of all changes; "inf": the largest change of a column.
@@ -82,18 +84,28 @@ def certified_radius(
     array([1.33, 0.07])
     """
     check_choice("norm", "inf" if norm == np.inf else norm, NORMS)
-    inputs = Inputs.of(model)
+    on_bins = SeveralInputs.on_bins(model)
+    inputs = on_bins or Inputs.of(model)
     V, empty = inputs.rows(X), inputs.empty(X)
-    codes = np.searchsorted(inputs.classes, np.asarray(model.predict(X)))
     by_column = np.where(inputs.named(fixed, "fixed"), 0.0, _scale(inputs, scale)) * inputs.is_number
-    ball = Ball(inputs.cells, np.inf if norm == "inf" else norm, exact)
+    deciding, points, order = inputs, V, np.inf if norm == "inf" else norm
+    if on_bins is not None:
+        deciding, points = Inputs.of(on_bins.first.classifier), on_bins.first.features(on_bins.sets.rows(X))
+    codes = np.searchsorted(deciding.classes, np.asarray(model.predict(X)))
+    ball = Ball(deciding.cells, order, exact)
     eps = precision(X, inputs)
     radius, is_exact = np.empty(len(V)), np.empty(len(V), dtype=bool)
     patterns, which = np.unique(empty, axis=0, return_inverse=True)
     for k, pattern in enumerate(patterns):
         rows = np.flatnonzero(which == k)
         moving = np.where(pattern, 0.0, by_column)[inputs.column_of] * (inputs.roles == "number")
-        radius[rows], is_exact[rows] = ball.radii(V[rows], codes[rows], moving, eps)
+        if on_bins is None:
+            radius[rows], is_exact[rows] = ball.radii(points[rows], codes[rows], moving, eps)
+            continue
+        found, _ = ball.radii(points[rows], codes[rows], on_bins.steepest(moving, order), eps)
+        radius[rows] = np.maximum(found - on_bins.lost(V[rows], moving, eps, order), 0.0)
+        # The bins of a value do not move as freely as the bound lets them.
+        is_exact[rows] = np.isinf(radius[rows])
     return (radius, is_exact) if return_exact else radius
 
 

@@ -7,11 +7,14 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from sklearn.pipeline import Pipeline
 
 from protolearn.explain.inputs import Inputs
 from protolearn.explain.search import Category, Found
-from protolearn.explain.sets import SetsOfPrototypes, sets_of
+from protolearn.explain.sets import OneSet, SetsOfPrototypes, sets_of
 from protolearn.explain.walk import Walk
+from protolearn.export.folding import deciding_model
+from protolearn.tables import PiecewiseLinearBins
 
 # Rows that are brought back to the row that was given, and how they are tried nearer and nearer.
 _BROUGHT_BACK, _PROPOSED, _SCALES = 4, 128, np.geomspace(0.5, 0.003, 30)
@@ -45,6 +48,43 @@ class SeveralInputs(Inputs):
     """Inputs of a model in which no single distance decides."""
 
     sets: Any = None
+
+    @classmethod
+    def on_bins(cls, model: Any) -> SeveralInputs | None:
+        """The inputs of one set on bins whose nearest prototype decides; None of any other model."""
+        inner = deciding_model(model)
+        binned = isinstance(inner, Pipeline) and len(inner) > 1 and isinstance(inner[-2], PiecewiseLinearBins)
+        return cls.of(model) if binned else None
+
+    @property
+    def first(self) -> OneSet:
+        """The first set, the only one on bins."""
+        return self.sets.sets[0]
+
+    def steepest(self, moving: np.ndarray, norm: float) -> np.ndarray:
+        """How far at most each bin moves where an input moves by `moving`.
+
+        A value goes through one bin after the other. In the maximum norm each bin moves by at most its own slope; in
+        the 2-norm all bins of an input together move by at most the steepest slope.
+        """
+        encoder = self.first.units.encoder
+        found = np.zeros(len(encoder.scale_))
+        for j, (edges, bins) in enumerate(zip(encoder.edges_, encoder.bins_of_columns(), strict=True)):
+            if len(edges) > 1:
+                slopes = 1.0 / (np.diff(edges) * encoder.scale_[bins])
+                found[bins] = moving[j] * abs(self.sets.units.factor[j]) * (slopes.max() if norm == 2 else slopes)
+        return found
+
+    def lost(self, V: np.ndarray, moving: np.ndarray, eps: float, norm: float) -> np.ndarray:
+        """What rounding of each row of inputs may count, before they become bins."""
+        edges = np.array([np.abs(ends).max() for ends in self.first.units.encoder.edges_])
+        units, free = self.sets.units, moving > 0
+        size = np.abs(V) + np.abs(units.offset) + edges / np.abs(units.factor)
+        return (
+            np.linalg.norm(16.0 * eps * size[:, free] / moving[free], axis=1, ord=norm)
+            if free.any()
+            else np.zeros(len(V))
+        )
 
     @property
     def width(self) -> np.ndarray:
