@@ -84,7 +84,7 @@ class AutoPrototypes(HasPage, ClassifierMixin, BaseEstimator):
     prototypes_, prototype_labels_ : arrays of shape (n_prototypes, n_columns) and (n_prototypes,)
         The prototypes of that set as rows of the table, in raw units, and their classes.
     nearest_decides_ : bool
-        Whether the model is one set that decides by its nearest prototype, as every export needs it.
+        Whether the model is one set that decides by its nearest prototype, as int8 and int16 exports need it.
     cv_results_ : dict of lists
         One entry for each candidate that was judged: candidate, preparation, prototypes (of each class), loss, spread
         (standard error), accuracy, numbers, bytes, seconds, folds, share.

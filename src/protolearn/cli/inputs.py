@@ -109,17 +109,6 @@ def first_step(model: Any) -> Any:
     return model.steps[0][1] if hasattr(model, "steps") else model
 
 
-def check_one_set(model: Any, path: str, what: str) -> None:
-    """Raise where a model is the mean of several sets, and one set has to decide."""
-    from protolearn.auto.automatic import AutoPrototypes
-
-    if isinstance(model, AutoPrototypes) and not model.nearest_decides_:
-        raise UsageError(
-            f"{path} decides by the probabilities of {len(model.estimators_)} prototype sets, and {what} the nearest "
-            "prototype of one set decide; learn the model by `protolearn fit` with --one."
-        )
-
-
 def _has_pandas() -> bool:
     from importlib.util import find_spec
 
