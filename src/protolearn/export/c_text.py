@@ -13,6 +13,9 @@ import numpy as np
 _SMALLEST = float(np.finfo(np.float32).tiny)
 _LINE = 110
 
+# What a function of the header returns for a row without a class.
+NO_CLASS = "$_N_CLASSES, no class, where an input that counts is NaN, infinite or too large to square"
+
 
 def identifier(path: Any) -> str:
     """A prefix for the names in a header, from the name of its file."""

@@ -83,6 +83,13 @@ def _sentence(change: Change) -> str:
         return f"It would be {text(change.leads_to)} with {text(change.column)} = {text(change.border)}."
     if change.value is None:
         return f"It would be {text(change.leads_to)} with {text(change.column)} = {_value(change.border)}."
+    if isinstance(change.border, int):
+        # The first whole number that changes the decision.
+        side = "or more" if change.border > change.value else "or less"
+        return (
+            f"It would be {text(change.leads_to)} with {text(change.column)} {change.border} {side} "
+            f"(now {change.value:.6g})."
+        )
     # As many digits as it takes to tell the border from the value.
     digits = next((n for n in range(4, 17) if f"{change.border:.{n}g}" != f"{change.value:.{n}g}"), 17)
     side = "above" if change.border > change.value else "below"
