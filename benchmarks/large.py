@@ -65,6 +65,7 @@ def parser() -> argparse.ArgumentParser:
     found = argparse.ArgumentParser(prog="python -m benchmarks large", description=__doc__)
     found.add_argument("--tables", nargs="+", choices=TABLES, default=["letter", "mnist", "fars"], metavar="NAME")
     found.add_argument("--most-rows", type=int, metavar="N", help="a stratified part of larger tables")
+    found.add_argument("--time-limit", type=float, metavar="S", help="seconds after which AutoPrototypes begins no fit")
     found.add_argument("--out", type=Path, default=Path("benchmark-results"), metavar="DIR", help="folder of the rows")
     found.add_argument("--docs", type=Path, metavar="DIR", help="folder of the docs, for evidence/large.md")
     found.add_argument("--show", action="store_true", help="measure nothing: the page from the rows that are there")
@@ -87,7 +88,7 @@ def main(arguments: list[str] | None = None) -> int:
         if options.most_rows is not None and options.most_rows < len(y):
             part, _ = train_test_split(np.arange(len(y)), train_size=options.most_rows, stratify=y, random_state=0)
             X, y = _rows(X, part), y[part]
-        for row in measured(name, X, y):
+        for row in measured(name, X, y, options.time_limit):
             file.append(row)
             print(f"{name}, {row['model']}: {row['accuracy']:.4f}, {row['bytes']:,} bytes", flush=True)
     if options.docs is not None:
@@ -99,7 +100,7 @@ def _rows(X: Any, rows: np.ndarray) -> Any:
     return X.iloc[rows].reset_index(drop=True) if isinstance(X, pd.DataFrame) else X[rows]
 
 
-def measured(name: str, X: Any, y: np.ndarray) -> list[Row]:
+def measured(name: str, X: Any, y: np.ndarray, time_limit: float | None = None) -> list[Row]:
     """All models of one table."""
     n_test = min(TEST_ROWS, len(y) // 5)
     train, test = train_test_split(np.arange(len(y)), test_size=n_test, stratify=y, random_state=0)
@@ -107,14 +108,13 @@ def measured(name: str, X: Any, y: np.ndarray) -> list[Row]:
     what = {"table": name, "rows": len(train), "columns": X.shape[1], "classes": len(set(y)), "test_rows": n_test}
     with one_thread(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return [
-            what | row for row in _ours(X_train, y_train, X_test, y_test) + _indices(X_train, y_train, X_test, y_test)
-        ]
+        ours = _ours(X_train, y_train, X_test, y_test, time_limit)
+        return [what | row for row in ours + _indices(X_train, y_train, X_test, y_test)]
 
 
-def _ours(X: Any, y: np.ndarray, X_test: Any, y_test: np.ndarray) -> list[Row]:
+def _ours(X: Any, y: np.ndarray, X_test: Any, y_test: np.ndarray, time_limit: float | None) -> list[Row]:
     begin = time.process_time()
-    model = AutoPrototypes(members=1, random_state=0, verbose=1).fit(X, y)
+    model = AutoPrototypes(members=1, time_limit=time_limit, random_state=0, verbose=1).fit(X, y)
     seconds = time.process_time() - begin
     rate, predicted = _rate(model.predict, X_test)
     found = [

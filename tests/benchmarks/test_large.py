@@ -45,7 +45,7 @@ def test_a_part_of_a_table_keeps_the_classes(monkeypatch, tmp_path):
     y = np.repeat(["a", "b", "c"], [400, 200, 100])
     seen = []
     monkeypatch.setitem(large.TABLES, "letter", lambda: (np.arange(1400.0).reshape(700, 2), y))
-    monkeypatch.setattr(large, "measured", lambda name, X, y: seen.append((X, y)) or [])
+    monkeypatch.setattr(large, "measured", lambda name, X, y, limit: seen.append((X, y)) or [])
     assert main(["large", "--tables", "letter", "--out", str(tmp_path), "--most-rows", "70"]) == 0
     ((X, labels),) = seen
     assert X.shape == (70, 2)
