@@ -69,7 +69,7 @@ def test_the_path_of_a_newcomer(shop, monkeypatch, capsys):
     rejected = [row["rejected"] == "yes" for row in rows]
     assert rejected == (bits["probabilities"].max(axis=1) < 0.6).tolist()
     assert f"{sum(rejected)} of 300 rows get their class with a probability below 0.6" in found.stderr
-    assert found.stdout.startswith(f"Row 7: {rows[6]['prediction']}, certainty")
+    assert found.stdout.startswith(f"Row 7: {rows[6]['prediction']}; among rows like this, ")
     assert [row["probability"] for row in rows] == [f"{p:.6f}" for p in bits["probabilities"].max(axis=1)]
 
 
@@ -612,7 +612,7 @@ def test_a_table_of_empty_columns_has_nothing_to_learn_from(capsys):
 
 
 def race_row(candidate, loss, numbers, share, **more):
-    return {"candidate": candidate, "prototypes": 1, "accuracy": 0.9, "loss": loss, "numbers": numbers,
+    return {"candidate": candidate, "prototypes": 1, "accuracy": 0.9, "loss": loss, "folds": 3, "numbers": numbers,
             "bytes": 4 * numbers, "seconds": 0.1, "share": share, **more}  # fmt: skip
 
 

@@ -8,13 +8,16 @@ from typing import Any
 import numpy as np
 from sklearn.pipeline import Pipeline
 
+from protolearn.data import TrainingSet
 from protolearn.data.containers import rows_of
+from protolearn.estimators.cases import nearest_cases
 from protolearn.explain.explanation import certainty
 from protolearn.explain.units import units_of
 
 # Rows that a frequency is counted on, at least and, of many rows, at most so many groups.
 _FEWEST, _MOST_GROUPS = 20, 10
-_AT_A_TIME = 4096
+# Distances of rows to prototypes that naming the nearest rows is worth, of many stored rows.
+_MOST_DISTANCES = 1e9
 
 
 def note_frequencies(model: Any, X: Any, y: Any) -> None:
@@ -48,16 +51,23 @@ def note_cases(model: Any, X: Any, y: Any, names: Sequence[str]) -> None:
     X, y : rows and their classes
     names : of the rows
     """
+    classifier = units_of(model)[1]
+    if len(classifier.prototype_labels_) * len(y) <= _MOST_DISTANCES:
+        rows = nearest_rows(model, X, y)
+        classifier.case_names_ = np.array([names[row] if row >= 0 else "" for row in rows])
+
+
+def nearest_rows(model: Any, X: Any, y: Any) -> np.ndarray:
+    """For each of `prototypes_`, the index of the nearest row of its class; -1 where the class has no row."""
     units, classifier = units_of(model)
-    y, labels = np.asarray(y), classifier.prototype_labels_
-    nearest, least = np.full(len(labels), -1), np.full(len(labels), np.inf)
-    for start in range(0, len(y), _AT_A_TIME):
-        part = np.arange(start, min(start + _AT_A_TIME, len(y)))
-        rows = rows_of(X, part)
-        D = np.where(y[part, None] == labels, classifier.transform(units.features(rows)), np.inf)
-        closer = D.min(axis=0) < least
-        nearest[closer], least[closer] = part[D.argmin(axis=0)][closer], D.min(axis=0)[closer]
-    classifier.case_names_ = np.array([names[row] if row >= 0 else "" for row in nearest])
+    metric, prototypes = classifier._prototype_set()
+    known = np.flatnonzero(np.isin(y, classifier.classes_))
+    codes = np.searchsorted(classifier.classes_, np.asarray(y)[known])
+    data = TrainingSet(units.features(rows_of(X, known)), codes, None, len(classifier.classes_))
+    nearest = nearest_cases(prototypes.astype(np.dtype(np.float64)), data, metric)
+    found = np.full(len(nearest), -1)
+    found[classifier._class_order()] = np.where(nearest < 0, -1, known[nearest])
+    return found
 
 
 def _classifier(model: Any) -> Any:

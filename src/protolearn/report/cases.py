@@ -7,10 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from protolearn.core.prototypes import PrototypeSet
-from protolearn.data import TrainingSet
 from protolearn.data.containers import rows_of
-from protolearn.estimators.cases import nearest_cases
+from protolearn.explain.held_out import nearest_rows
 from protolearn.explain.units import units_of
 from protolearn.report.columns import Line
 from protolearn.report.page import name, text
@@ -39,25 +37,17 @@ class Case:
 def cases(model: Any, train: Any, y_train: np.ndarray, most: int) -> tuple[list[str], list[Case]]:
     """The columns of the table, and the first `most` prototypes of each class."""
     units, classifier = units_of(model)
-    metric, found = classifier._prototype_set()
-    found = found.astype(np.dtype(np.float64))
-    order = classifier._class_order()
-    members = [np.flatnonzero(found.labels == code)[:most] for code in range(len(classifier.classes_))]
-    shown = np.concatenate(members)
-    some = PrototypeSet(found.positions[shown], found.labels[shown], found.theta, found.slot[shown])
-    known = np.flatnonzero(np.isin(y_train, classifier.classes_))
-    Z = units.features(train)
-    codes = np.searchsorted(classifier.classes_, y_train[known])
-    nearest = nearest_cases(some, TrainingSet(Z[known], codes, None, len(classifier.classes_)), metric)
+    nearest = nearest_rows(model, train, y_train)
+    values = units.values(np.asarray(classifier.prototypes_, dtype=np.float64))
     listed: list[Case] = []
-    for prototype, code, case, values in zip(
-        order[shown], some.labels, nearest, units.values(some.positions), strict=True
-    ):
-        row = None if case < 0 else int(known[case])
-        cells = [[None] * len(values)]
-        if row is not None:
-            cells = units.cells(rows_of(train, np.array([row])), Z[[row]])
-        listed.append(Case(int(prototype), classifier.classes_[code], values, row, cells[0]))
+    for label in classifier.classes_:
+        for i in np.flatnonzero(classifier.prototype_labels_ == label)[:most]:
+            row = None if nearest[i] < 0 else int(nearest[i])
+            cells = [[None] * len(values[i])]
+            if row is not None:
+                case = rows_of(train, np.array([row]))
+                cells = units.cells(case, units.features(case))
+            listed.append(Case(int(i), label, values[i], row, cells[0]))
     return [str(name) for name in units.columns], listed
 
 
