@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from docutils import nodes
-from docutils.parsers.rst import Directive
-
 # A question, and where "yes" leads: a class and why.
 ROWS = (
     ("Should held-out rows choose everything?", (("AutoPrototypes", "held-out rows choose"),)),
@@ -78,15 +75,17 @@ def in_words() -> str:
     return f'<ol>{"".join(items)}<li>Else <a href="{page(LAST[0])}">{LAST[0]}</a>, {LAST[1]}</li></ol>'
 
 
-class FlowChart(Directive):
-    """`{choosing}` puts the chart where it stands."""
-
-    def run(self) -> list[nodes.Node]:
-        """The chart as HTML."""
-        return [nodes.raw("", f'<div class="flowchart">{chart()}{in_words()}</div>', format="html")]
-
-
 def setup(app: Any) -> dict[str, bool]:
-    """Called by Sphinx."""
+    """Called by Sphinx, which brings docutils."""
+    from docutils import nodes
+    from docutils.parsers.rst import Directive
+
+    class FlowChart(Directive):
+        """`{choosing}` puts the chart where it stands."""
+
+        def run(self) -> list[nodes.Node]:
+            """The chart as HTML."""
+            return [nodes.raw("", f'<div class="flowchart">{chart()}{in_words()}</div>', format="html")]
+
     app.add_directive("choosing", FlowChart)
     return {"parallel_read_safe": True}
