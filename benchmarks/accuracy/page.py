@@ -185,7 +185,7 @@ def _page(rows: Sequence[Row], replaced: Sequence[Row] = ()) -> str:
         '"Untuned" is the method with its defaults. "Ours ahead by" is the mean difference of AutoPrototypes to the '
         "tuned method, in points, with its standard error over the tables. Bytes are medians: of prototypes four a "
         "stored number, of the others the length of the pickle.",
-        "![Mean ranks; a bar joins methods that do not differ by Nemenyi's test](figures/accuracy_ranks.png)",
+        "![Mean ranks; a line is the critical difference of Nemenyi's test](figures/accuracy_ranks.png)",
         "![Mean accuracy over the size of the model](figures/accuracy_bytes.png)",
         "## Where prototypes lose",
         table(("table", "AutoPrototypes, %", "the best of the others", "points behind"), losses(unseen, RIVALS)),
@@ -287,14 +287,11 @@ def draw_sizes(rows: Sequence[Row], path: Path) -> None:
     _, names, accuracy = means(rows, "accuracy")
     sizes = np.median(means(rows, "bytes")[2], axis=0)
     fig, ax = plt.subplots(figsize=(8, 4.6), layout="constrained")
-    shown: list[Any] = [j for j, name in enumerate(names) if name != "majority class"]
+    height = 100 * accuracy.mean(axis=0)
+    shown: list[Any] = [j for j in np.argsort(sizes) if names[j] != "majority class"]
+    colours = {j: "C3" if methods.BY_NAME[names[j]].package == "protolearn" else "0.3" for j in shown}
     for j in shown:
-        ours = methods.BY_NAME[names[j]].package == "protolearn"
-        ax.plot(sizes[j], 100 * accuracy[:, j].mean(), "o", color="C3" if ours else "0.35")
-        ax.annotate(
-            names[j], (sizes[j], 100 * accuracy[:, j].mean()), xytext=(6, 4), textcoords="offset points", fontsize=9,
-            color="C3" if ours else "0.2",
-        )  # fmt: skip
+        ax.plot(sizes[j], height[j], "o", color=colours[j])
     ax.set_xscale("log")
     ax.set_xlabel("bytes of the model, median (red: prototypes, four bytes a number; grey: the pickle)")
     ax.set_ylabel("mean accuracy, %")
@@ -302,5 +299,19 @@ def draw_sizes(rows: Sequence[Row], path: Path) -> None:
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)
     ax.margins(x=0.15)
+    fig.canvas.draw()
+    taken: list[Any] = []
+    for j in shown:
+        # The first place beside the point that no other name has.
+        for place in ((6, 4), (6, -12), (-6, 8), (6, 16), (6, -24)):
+            name = ax.annotate(
+                names[j], (sizes[j], height[j]), xytext=place, textcoords="offset points", fontsize=9,
+                color=colours[j], ha="left" if place[0] > 0 else "right",
+            )  # fmt: skip
+            box = name.get_window_extent()
+            if not any(box.overlaps(other) for other in taken):
+                break
+            name.remove()
+        taken.append(box)
     fig.savefig(path, dpi=130)
     plt.close(fig)
