@@ -158,16 +158,15 @@ def write(docs: Path, rows: Sequence[Row], replaced: Sequence[Row] = ()) -> None
     unseen = tuned([row for row in rows if not row["seen"]])
     draw_ranks(unseen, docs / "figures" / "accuracy_ranks.png")
     draw_sizes(unseen, docs / "figures" / "accuracy_bytes.png")
-    rows_of_tuned = tuned(rows)
-    _, names, _ = means(rows_of_tuned, "accuracy")
+    names = means(tuned(unseen), "accuracy")[1]
     with (docs / "results" / "accuracy.csv").open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(["table", *names])
-        for _, part in _parts(rows_of_tuned):
-            kept, _, accuracy = means(part, "accuracy")
-            writer.writerows(
-                [name, *(f"{100 * one:.2f}" for one in line)] for name, line in zip(kept, accuracy, strict=True)
-            )
+        for _, part in _parts(tuned(rows)):
+            kept, measured, accuracy = means(part, "accuracy")
+            for name, line in zip(kept, accuracy, strict=True):
+                found = dict(zip(measured, line, strict=True))
+                writer.writerow([name, *(f"{100 * found[one]:.2f}" if one in found else "" for one in names)])
     (docs / "accuracy.md").write_text(_page(rows, replaced), encoding="utf-8")
 
 
@@ -215,7 +214,7 @@ def _page(rows: Sequence[Row], replaced: Sequence[Row] = ()) -> str:
 
 def _published(rows: Sequence[Row]) -> list[str]:
     """The figures of others on the same tables, where there are such tables."""
-    found = published(rows)
+    found = [line for _, part in _parts(rows) for line in published(part)]
     if not found:
         return []
     header = ("table", "AutoPrototypes, %", "k-NN", "CatBoost", "k-NN, TALENT", "CatBoost, TALENT", "ModernNCA, TALENT")
