@@ -191,3 +191,20 @@ def test_prototypes_count_alike_on_both_sides(iris):
     small = compress(model, X, y, max_bytes=200, random_state=0, verbose=0)
     assert small.compression_.given.n_bytes == model.size_bytes_
     assert str(small.compression_).startswith("bytes: of prototypes 4 a number, of other models what pickle writes\n")
+
+
+class LabelsInAColumn(KNeighborsClassifier):
+    """Gives its labels as CatBoost does with three classes and more."""
+
+    def predict(self, X):
+        return super().predict(X)[:, None]
+
+
+def test_labels_in_a_column_are_labels(iris):
+    X, y = iris
+    knn = KNeighborsClassifier().fit(X, y)
+    column = LabelsInAColumn().fit(X, y)
+    for labels in (y, None):
+        one, other = (compress(model, X, labels, random_state=0, verbose=0) for model in (knn, column))
+        assert one.compression_.given.accuracy == other.compression_.given.accuracy
+        np.testing.assert_array_equal(one.prototypes_, other.prototypes_)

@@ -134,13 +134,13 @@ def compress(
             "Sparse data was passed for X, but compress takes dense tables; reduce X by TruncatedSVD first."
         )
     given_labels = y is not None
-    labels = column_or_1d(y if given_labels else model.predict(X))
+    labels = column_or_1d(y) if given_labels else _predicted(model, X)
     check_consistent_length(X, labels)
     seed = int(check_random(random_state).randint(2**31 - 1))
     train, held = _parts(labels, seed)
     X_train, y_train, X_held, y_held = rows_of(X, train), labels[train], rows_of(X, held), labels[held]
     given = _learned(model, X_train, y_train) if given_labels else model
-    given_right = given.predict(X_held) == y_held
+    given_right = _predicted(given, X_held) == y_held
 
     choice = _Choice(model, X_train, y_train, max_loss, refit=given_labels)
     small = AutoPrototypes(max_bytes=max_bytes, random_state=seed)._fit(X_train, y_train, choice=choice)
@@ -239,7 +239,12 @@ class _Choice:
         model = self.model
         if self.refit:
             model = _learned(model, rows_of(self.X, fold.train), self.y[fold.train])
-        return model.predict(rows_of(self.X, fold.test)) == self.y[fold.test]
+        return _predicted(model, rows_of(self.X, fold.test)) == self.y[fold.test]
+
+
+def _predicted(model: Any, X: Any) -> np.ndarray:
+    """The labels that a model gives to rows; CatBoost gives them as a column."""
+    return column_or_1d(model.predict(X))
 
 
 def _parts(labels: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:
