@@ -23,6 +23,7 @@ from benchmarks.accuracy.tables import load as load_table
 from protolearn import AutoPrototypes
 from protolearn.compare.rows import Row, RowFile
 from protolearn.core.threads import one_thread
+from protolearn.data.containers import rows_of
 from protolearn.tables import Preparation
 from reproduction.report import table
 
@@ -87,7 +88,7 @@ def main(arguments: list[str] | None = None) -> int:
             continue
         if options.most_rows is not None and options.most_rows < len(y):
             part, _ = train_test_split(np.arange(len(y)), train_size=options.most_rows, stratify=y, random_state=0)
-            X, y = _rows(X, part), y[part]
+            X, y = rows_of(X, part), y[part]
         for row in measured(name, X, y, options.time_limit):
             file.append(row)
             print(f"{name}, {row['model']}: {row['accuracy']:.4f}, {row['bytes']:,} bytes", flush=True)
@@ -96,15 +97,11 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
-def _rows(X: Any, rows: np.ndarray) -> Any:
-    return X.iloc[rows].reset_index(drop=True) if isinstance(X, pd.DataFrame) else X[rows]
-
-
 def measured(name: str, X: Any, y: np.ndarray, time_limit: float | None = None) -> list[Row]:
     """All models of one table."""
     n_test = min(TEST_ROWS, len(y) // 5)
     train, test = train_test_split(np.arange(len(y)), test_size=n_test, stratify=y, random_state=0)
-    X_train, y_train, X_test, y_test = _rows(X, train), y[train], _rows(X, test), y[test]
+    X_train, y_train, X_test, y_test = rows_of(X, train), y[train], rows_of(X, test), y[test]
     what = {"table": name, "rows": len(train), "columns": X.shape[1], "classes": len(set(y)), "test_rows": n_test}
     with one_thread(), warnings.catch_warnings():
         warnings.simplefilter("ignore")

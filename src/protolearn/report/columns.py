@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from protolearn.explain.as_text import short
 from protolearn.explain.units import units_of
 from protolearn.tables.columns import column_arrays, is_frame
 
@@ -36,7 +37,7 @@ class Line:
     def of_row(self, values: Sequence[Any]) -> str:
         """What a row of the table has, a dash where there is no row."""
         if not self.levels:
-            return shown_value(values[self.columns[0]])
+            return short(values[self.columns[0]])
         found = [level for level, j in zip(self.levels, self.columns, strict=True) if values[j] == 1]
         return " + ".join(found) or "none"
 
@@ -48,7 +49,7 @@ class Line:
             shares /= max(float(shares.sum()), 1e-12)
             most = np.argsort(-shares, kind="stable")[:_MOST_LEVELS]
             return ", ".join(f"{self.levels[k]}\u00a0{_percent(shares[k])}" for k in most if shares[k] >= _LEAST)
-        return f"1 in {_percent(first)}" if self.indicator and isinstance(first, float) else shown_value(first)
+        return f"1 in {_percent(first)}" if self.indicator and isinstance(first, float) else short(first)
 
 
 def lines_of(model: Any, rows: Any) -> list[Line]:
@@ -91,15 +92,6 @@ def _arrays(names: list[str], rows: Any) -> list[np.ndarray]:
         by_name = {str(name): values for name, values in zip(rows.columns, arrays, strict=True)}
         return [by_name[name] for name in names] if by_name.keys() >= set(names) else []
     return arrays if len(arrays) == len(names) else []
-
-
-def shown_value(value: Any) -> str:
-    """A value of the table in few digits."""
-    if value is None:
-        return "missing"
-    if isinstance(value, bool | str):
-        return str(value)
-    return f"{value:.0f}" if 1000 <= abs(value) < 1e9 else f"{value:.4g}"
 
 
 def _percent(share: float) -> str:
